@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "order_suitability.hpp"
 #include "ptx_module.hpp"
 #include "suitability.hpp"
 #include "twin_writer.hpp"
@@ -28,6 +29,7 @@ module_with_twins add_twins(std::string_view ptx) {
     result.ptx += ptx.substr(copied, f.end - copied);
     copied = f.end;
     result.ptx += "\n" + write_twin(f);
+    if (can_be_ordered(in, f)) { result.ptx += write_ordered_twin(f); }
   }
   result.ptx += ptx.substr(copied);
   return result;

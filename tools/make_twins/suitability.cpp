@@ -7,6 +7,7 @@
 #include <flotilla/detail/kernel_twin.hpp>
 #include <set>
 
+#include "call_graph.hpp"
 #include "token_reader.hpp"
 
 namespace flotilla::make_twins {
@@ -39,56 +40,6 @@ bool is_launch_instruction(std::string_view opcode) {
 bool is_harmless_external(std::string_view name) {
   return name == "vprintf" || name == "malloc" || name == "free" || name == "__assertfail";
 }
-
-bool calls_indirectly(statement const& s) {
-  if (s.opcode.text != "call" && !s.opcode.text.starts_with("call.")) { return false; }
-  token_reader in(s.operands);
-  if (in.sees("(")) {  // the result
-    in.take_brackets();
-    in.skip_if(",");
-  }
-  return !in.at_end() && in.peek("a function").text.starts_with('%');
-}
-
-/// What a kernel executes: its own statements, and those of the functions that it may call.
-class call_graph {
- public:
-  call_graph(ptx_module const& in, function const& kernel) : in_(in) {
-    visit(kernel);
-    while (!waiting_.empty()) {
-      function const& next = *waiting_.back();
-      waiting_.pop_back();
-      visit(next);
-    }
-  }
-
-  /// The functions that the kernel may call.
-  std::vector<function const*> const& called() const& { return called_; }
-
- private:
-  void visit(function const& f) {
-    for (statement const& s : f.statements) {
-      // Without knowing the target of an indirect call, assume every function.
-      if (calls_indirectly(s)) {
-        for (function const& any : in_.functions) { add(&any); }
-      }
-      for (token const& t : s.operands) {
-        if (t.kind == token_kind::word) { add(in_.find_function(t.text)); }
-      }
-    }
-  }
-
-  void add(function const* f) {
-    if (!f || f->is_kernel || !seen_.insert(f->name).second) { return; }
-    called_.push_back(f);
-    waiting_.push_back(f);
-  }
-
-  ptx_module const& in_;
-  std::set<std::string_view> seen_;
-  std::vector<function const*> called_;
-  std::vector<function const*> waiting_;
-};
 
 /// Returns what a twin could not do in the same way, such as "reads %gridid".
 std::string fault_of(function const& f) {

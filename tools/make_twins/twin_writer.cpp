@@ -4,10 +4,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <flotilla/detail/kernel_twin.hpp>
+#include <flotilla/detail/ordered_twin.hpp>
+#include <span>
 #include <string_view>
 #include <utility>
 
+#include "order_code.hpp"
+#include "order_suitability.hpp"
 #include "prologue.hpp"
 #include "suitability.hpp"
 
@@ -55,20 +58,30 @@ void replace_load(edited_copy& copy, statement const& load, parameter_address co
                std::string(record_register) + "+" + std::to_string(offset));
 }
 
-/// Returns the parameters of the twin, in the order and with the sizes of `twin_parameters`.
-std::string parameter_list(std::string_view twin) {
+/// Returns for example "ld.global.v2.u32" for "ld.global.nc.v2.u32". Loads with `.nc` may read what
+/// a cache has kept since before the block has waited for other launches of the same grid.
+std::string without_nc(std::string_view opcode) {
+  std::size_t const at = opcode.find(".nc");
+  return std::string(opcode.substr(0, at)) + std::string(opcode.substr(at + 3));
+}
+
+/// Returns the parameters of the twin, of these sizes.
+std::string parameter_list(std::string_view twin, std::span<std::uint32_t const> sizes) {
   std::string list;
   std::size_t i = 0;
-  for (std::uint32_t const bytes : detail::twin_parameter_sizes) {
+  for (std::uint32_t const bytes : sizes) {
     list += i == 0 ? "\n" : ",\n";
     list += "\t.param .u" + std::to_string(8 * bytes) + " " + twin_parameter(twin, i++);
   }
   return list + "\n";
 }
 
-}  // namespace
-
-std::string write_twin(function const& kernel) {
+/// The body of a twin, and what it needs to know.
+struct twin_body {
+  std::string text;
+  launch_values used;
+};
+twin_body body_of(function const& kernel, bool ordered) {
   edited_copy copy(*kernel.body);
   launch_values used;
   for (statement const& s : kernel.statements) {
@@ -77,15 +90,38 @@ std::string write_twin(function const& kernel) {
     } else if (auto const from = loaded_parameter(kernel, s); from.of) {
       used.arguments = true;
       replace_load(copy, s, from);
+    } else if (ordered && returns(s)) {
+      copy.replace(s.opcode, "bra " + std::string(end_label));
+    } else if (ordered && loads_through_texture_cache(s)) {
+      copy.replace(s.opcode, without_nc(s.opcode.text));
     }
   }
+  return {copy.finish(), used};
+}
+
+std::string head_of(function const& kernel, std::string const& twin,
+                    std::span<std::uint32_t const> sizes) {
+  std::string head = "\n";
+  if (!kernel.linkage.empty()) { head += std::string(kernel.linkage) + " "; }
+  head += ".entry " + twin + "(" + parameter_list(twin, sizes) + ")\n";
+  if (!kernel.directives_text.empty()) { head += std::string(kernel.directives_text) + "\n"; }
+  return head;
+}
+
+}  // namespace
+
+std::string write_twin(function const& kernel) {
+  auto const [text, used] = body_of(kernel, false);
   std::string const name = std::string(kernel.name) + std::string(detail::twin_suffix);
-  std::string twin = "\n";
-  if (!kernel.linkage.empty()) { twin += std::string(kernel.linkage) + " "; }
-  twin += ".entry " + name + "(" + parameter_list(name) + ")\n";
-  if (!kernel.directives_text.empty()) { twin += std::string(kernel.directives_text) + "\n"; }
-  twin += "{\n" + write_prologue(name, used) + copy.finish() + "\n}\n";
-  return twin;
+  return head_of(kernel, name, detail::twin_parameter_sizes) + "{\n" + write_prologue(name, used) +
+         text + "\n}\n";
+}
+
+std::string write_ordered_twin(function const& kernel) {
+  auto const [text, used] = body_of(kernel, true);
+  std::string const name = std::string(kernel.name) + std::string(detail::ordered_twin_suffix);
+  return head_of(kernel, name, detail::ordered_twin_parameter_sizes) + "{\n" +
+         write_ordered_prologue(name, used) + text + "\n" + write_ordered_epilogue(name) + "}\n";
 }
 
 }  // namespace flotilla::make_twins

@@ -13,4 +13,8 @@ namespace flotilla::make_twins {
 /// flotilla/detail/kernel_twin.hpp describes the interface of a twin.
 [[nodiscard]] std::string write_twin(function const& kernel);
 
+/// Returns the ordered twin of `kernel`, for which `can_be_ordered` must be true.
+/// flotilla/detail/ordered_twin.hpp describes its interface.
+[[nodiscard]] std::string write_ordered_twin(function const& kernel);
+
 }  // namespace flotilla::make_twins

@@ -6,6 +6,7 @@
 #include <new>
 
 #include "cpu_driver/kernel/fiber_switch.hpp"
+#include "cpu_driver/kernel/ordered_twin.hpp"
 #include "cpu_driver/kernel/twin.hpp"
 
 namespace flotilla::cpu_driver {
@@ -97,7 +98,11 @@ grid_end block_runner::run(cpu::index3 block_index, std::uint32_t multiprocessor
 
   running_ = idle_fiber();
   if (running_ != nullptr) { switch_execution(os_thread_, running_->flow); }
-  if (end_ != grid_end::completed) { drop_parked_fibers(); }
+  if (end_ != grid_end::completed) {
+    drop_parked_fibers();
+  } else if (grid_->ordered) {
+    note_block_ended(grid_->arguments, block_index.x);
+  }
   return end_;
 }
 

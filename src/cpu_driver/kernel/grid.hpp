@@ -40,6 +40,7 @@ struct grid {
   std::uint64_t first_place = 0;
   // If `kernel` is a twin: the kernel whose threads run. Otherwise null.
   cpu::kernel_record const* twin_of = nullptr;
+  bool ordered = false;  // whether `kernel` is an ordered twin
 
   [[nodiscard]] std::uint32_t multiprocessor_of(std::uint64_t block) const noexcept {
     return (*multiprocessors)[(first_place + block) % multiprocessors->size()];

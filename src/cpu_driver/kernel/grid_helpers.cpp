@@ -10,6 +10,7 @@
 #include "base/processors.hpp"
 #include "base/tbb_bridge.hpp"
 #include "cpu_driver/kernel/block.hpp"
+#include "cpu_driver/kernel/ordered_twin.hpp"
 
 namespace flotilla::cpu_driver {
 namespace {
@@ -115,6 +116,10 @@ void shared_blocks::work() {
     for (std::uint64_t number = first; number < last; ++number) {
       // relaxed: if this thread sees a failure late, it only runs a few more blocks.
       if (end.load(std::memory_order_relaxed) != grid_end::completed) { return; }
+      if (what.ordered &&
+          !wait_for_launches(what.arguments, static_cast<std::uint32_t>(number), end)) {
+        return;
+      }
       grid_end const how =
           runner.run(block_index_of(number, what.grid_size), what.multiprocessor_of(number));
       if (how != grid_end::completed) {

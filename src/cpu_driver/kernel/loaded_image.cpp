@@ -15,7 +15,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <flotilla/detail/kernel_twin.hpp>
+#include <flotilla/detail/ordered_twin.hpp>
 
 #include "cpu_driver/kernel/image_format.hpp"
 
@@ -111,15 +111,20 @@ void loaded_image::make_twins() {
              name.substr(detail::no_twin_prefix.size()) == kernel;
     });
   };
-  twins_.reserve(kernels().size());  // a record refers to the name in its element
+  twins_.reserve(2 * kernels().size());  // a record refers to the name in its element
+  auto const make = [this](cpu::kernel_record const& of, std::string_view suffix, auto& sizes,
+                           auto& offsets) {
+    twin& made = twins_.emplace_back(twin{std::string{of.name} + std::string{suffix}, of, &of});
+    made.record.name = made.name.c_str();
+    made.record.parameter_count = std::size(sizes);
+    made.record.parameter_sizes = sizes;
+    made.record.parameter_offsets = offsets;
+  };
   for (cpu::kernel_record const& each : kernels()) {
     if (wants_none(each.name)) { continue; }
-    twin& made = twins_.emplace_back(
-        twin{std::string{each.name} + std::string{detail::twin_suffix}, each, &each});
-    made.record.name = made.name.c_str();
-    made.record.parameter_count = std::size(detail::twin_parameter_sizes);
-    made.record.parameter_sizes = detail::twin_parameter_sizes;
-    made.record.parameter_offsets = detail::twin_parameter_offsets;
+    make(each, detail::twin_suffix, detail::twin_parameter_sizes, detail::twin_parameter_offsets);
+    make(each, detail::ordered_twin_suffix, detail::ordered_twin_parameter_sizes,
+         detail::ordered_twin_parameter_offsets);
   }
 }
 
@@ -128,7 +133,7 @@ cpu::kernel_record const* loaded_image::find(std::string_view name) const noexce
       std::find_if(kernels().begin(), kernels().end(),
                    [name](cpu::kernel_record const& each) { return each.name == name; });
   if (kernel != kernels().end()) { return &*kernel; }
-  if (!name.ends_with(detail::twin_suffix)) { return nullptr; }
+  if (name.find(detail::twin_mark) == std::string_view::npos) { return nullptr; }
   auto const found = std::find_if(twins_.begin(), twins_.end(),
                                   [name](twin const& each) { return each.name == name; });
   return found != twins_.end() ? &found->record : nullptr;

@@ -71,7 +71,8 @@ class loaded_image {
  private:
   loaded_image(file_descriptor file, void* handle, cpu::cpu_image const* image);
 
-  /// Makes a twin of every kernel, except where the image has a variable that says no.
+  /// Makes a twin and an ordered twin of every kernel, except where the image has a variable that
+  /// says no.
   void make_twins();
 
   file_descriptor file_;  // open as long as the image is loaded, so that a debugger can read it

@@ -2,28 +2,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cpu_driver/kernel/twin.hpp"
 
-#include <cstring>
-
 namespace flotilla::cpu_driver {
-namespace {
 
-template <class T>
-T argument(void* const* arguments, std::size_t index) noexcept {
-  T value;
-  std::memcpy(&value, arguments[index], sizeof value);  // arguments may be unaligned
-  return value;
+std::uint32_t find_launch(void* const* arguments, std::uint32_t block) noexcept {
+  auto const blocks = twin_argument<std::uint64_t>(arguments, 1);
+  auto const blocks_each = twin_argument<std::uint32_t>(arguments, 3);
+  return blocks_each != 0 ? block / blocks_each
+                          : reinterpret_cast<std::uint32_t const*>(blocks)[block];
 }
 
-}  // namespace
-
 twin_block find_twin_block(void* const* arguments, std::uint32_t block) noexcept {
-  auto const records = argument<std::uint64_t>(arguments, 0);
-  auto const blocks = argument<std::uint64_t>(arguments, 1);
-  auto const stride = argument<std::uint32_t>(arguments, 2);
-  auto const blocks_each = argument<std::uint32_t>(arguments, 3);
-  std::uint32_t const launch = blocks_each != 0
-                                   ? block / blocks_each
-                                   : reinterpret_cast<std::uint32_t const*>(blocks)[block];
+  auto const records = twin_argument<std::uint64_t>(arguments, 0);
+  auto const stride = twin_argument<std::uint32_t>(arguments, 2);
+  std::uint32_t const launch = find_launch(arguments, block);
   auto* const at = reinterpret_cast<std::byte*>(records + std::uint64_t{launch} * stride);
   auto const& record = *reinterpret_cast<detail::twin_record const*>(at);
   auto const& [x, y, z] = record.grid;

@@ -10,6 +10,7 @@
 #include "base/pause.hpp"
 #include "cpu_driver/fault/injection.hpp"
 #include "cpu_driver/kernel/grid.hpp"
+#include "cpu_driver/kernel/ordered_twin.hpp"
 #include "cpu_driver/kernel/twin.hpp"
 
 namespace flotilla::cpu_driver {
@@ -69,6 +70,7 @@ CUresult run(launch_kernel& launch, launch_site const& site) {
       .multiprocessors = placement.allowed,
       .first_place = std::exchange(placement.next, placement.next + blocks),
       .twin_of = launch.image->twin_of(*launch.kernel),
+      .ordered = is_ordered_twin(*launch.kernel),
   };
   switch (run_grid(whole)) {
     case grid_end::completed: return CUDA_SUCCESS;

@@ -16,6 +16,7 @@
 #include "dispatch/graph/batch_launcher.hpp"
 #include "dispatch/grid/grid_launcher.hpp"
 #include "dispatch/grid/grid_policy.hpp"
+#include "dispatch/grid/ordered_launcher.hpp"
 #include "dispatch/lane/filling_launches.hpp"
 #include "dispatch/lane/lane_set.hpp"
 #include "dispatch/ordering/dependencies.hpp"
@@ -63,6 +64,7 @@ class batch_flusher {
     batch_launcher& launcher;
     grid_policy const& grid_rules;
     grid_launcher& grids;
+    ordered_launcher& ordered;
     open_waves& waves;
     kernel_profiles& profiles;
     kernel_sampler& sampler;
@@ -121,6 +123,8 @@ class batch_flusher {
   bool launch_run(lane& lane, batch_traits const& traits, flush_outcome& outcome);
   /// Launches the groups of the run as grids. Returns whether they were launched.
   bool launch_groups(lane& lane, batch_traits const& traits, flush_outcome& outcome);
+  /// Launches all tasks of the run as one ordered grid. Returns whether they were launched.
+  bool launch_ordered(lane& lane, batch_traits const& traits, flush_outcome& outcome);
   /// Handles that the driver refused the groups of the run.
   void refuse_groups(CUresult status, flush_outcome& outcome);
   /// Launches a task that goes alone. Measures it if its kernel is due for a measurement.

@@ -104,6 +104,9 @@ void batch_flusher::launch_alone(std::span<slot_address const> tasks, flush_outc
 }
 
 bool batch_flusher::launch_run(lane& lane, batch_traits const& traits, flush_outcome& outcome) {
+  if (run_.is_ordered() && lane.has_room(run_.waves()) && parts_.ordered.begin()) {
+    return launch_ordered(lane, traits, outcome);
+  }
   bool launched = run_.groups().groups().empty() || launch_groups(lane, traits, outcome);
   if (!run_.groups().others().empty() && !outcome.lost) {
     launched = launch_tasks(lane, run_.groups().others(), traits, outcome) && launched;
@@ -157,6 +160,34 @@ bool batch_flusher::launch_groups(lane& lane, batch_traits const& traits, flush_
     parts_.profiles.note_launched(parts_.tasks.at(each[0]).kernel, made.batch->begun);
   }
   commit(lane, *made.batch);
+  return true;
+}
+
+static_assert(open_waves::max_waves <= ordered_launcher::max_waves);
+
+bool batch_flusher::launch_ordered(lane& lane, batch_traits const& traits, flush_outcome& outcome) {
+  grid_order const& order = run_.order();
+  auto const tasks = static_cast<std::uint32_t>(order.tasks().size());
+  ordered_launcher::outcome made;
+  auto const launch = [&] {
+    made = parts_.ordered.launch(lane, order, traits);
+    return made.status;
+  };
+  auto const describe = [&](kernel_timer::sample& sample) {
+    sample.depth = order.waves();
+    if (parts_.sampler.runs_in_turn()) { sample.chains = std::max(1u, tasks / sample.depth); }
+    sample.completions = 1;
+    sample.number = made.batches.back()->number;
+    sample.ahead = lane.in_flight() - made.batches.size();
+  };
+  CUresult const answer = parts_.sampler.measured(lane, traits.kernel, tasks, launch, describe);
+  if (answer != CUDA_SUCCESS) {
+    refuse_groups(answer, outcome);
+    return false;
+  }
+  base::add(launched_);
+  parts_.profiles.note_launched(traits.kernel, made.batches.front()->begun);
+  for (lane::batch const* const each : made.batches) { commit(lane, *each); }
   return true;
 }
 

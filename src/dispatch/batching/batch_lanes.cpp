@@ -39,10 +39,14 @@ batch_lanes::batch_lanes(parts const& with) : parts_(with) {
 }
 
 std::size_t batch_lanes::class_of(slot const& task) const {
-  constexpr float max_lengths_ns[length_classes] = {short_kernel_ns, long_running_kernel_ns,
-                                                    50'000};
+  // Without a barrier after each step, longer tasks lose nothing in a shared lane.
+  constexpr float max_ns = 50'000;
+  constexpr float max_ordered_ns = 90'000;
   if (!can_be_in_grid(task)) { return no_class; }
   float const length_ns = parts_.profiles.of(task.kernel).kernel_ns();
+  bool const ordered = length_ns >= max_ns && parts_.grids.gains_by_order(task, length_ns);
+  float const max_lengths_ns[length_classes] = {short_kernel_ns, long_running_kernel_ns,
+                                                ordered ? max_ordered_ns : max_ns};
   auto const found =
       std::upper_bound(std::begin(max_lengths_ns), std::end(max_lengths_ns), length_ns);
   return static_cast<std::size_t>(found - std::begin(max_lengths_ns));

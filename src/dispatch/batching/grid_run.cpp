@@ -15,6 +15,9 @@ namespace {
 
 // The tasks of a run end together, so the first of them may end this much later than it could.
 constexpr float max_run_ns = 60'000;
+// The waves of an ordered run end one by one. But the next run of the lane waits for the whole run,
+// and so do tasks that are in one of its waves only because they share the lane.
+constexpr float max_ordered_run_ns = 1'000'000;
 
 /// Returns whether the batch can be in one graph of grids with batches of other waves. Grids of
 /// several forms run one after another in such a graph, so their kernels must be short.
@@ -46,25 +49,52 @@ bool grid_run::continues(batch_place next, size const& ahead) const {
       std::any_of(batch.marks.begin(), batch.marks.end(), [&](end_mark mark) {
         return mark.device() != parts_.lanes.device() || mark.lane() != next.lane;
       });
-  return !waits_for_others && is_plain_grid(batch) &&
-         ahead.tasks + batch.count <= lane::max_tasks &&
-         ahead.blocks + batch.blocks <= grid_records::max_blocks &&
-         ahead.length_ns + length_ns(batch) <= max_run_ns;
+  return !waits_for_others && is_plain_grid(batch) && has_room(batch, ahead);
+}
+
+bool grid_run::has_room(open_batch const& next, size const& ahead) const {
+  open_batch const& first = parts_.waves.at(batches_.front());
+  std::uint64_t const max_blocks =
+      ordered_ ? parts_.policy.max_ordered_blocks(parts_.tasks.at(first.tasks[0]))
+               : grid_records::max_blocks;
+  if (ordered_ && !have_one_form(first, next)) { return false; }
+  return ahead.tasks + next.count <= lane::max_tasks && ahead.blocks + next.blocks <= max_blocks &&
+         ahead.length_ns + length_ns(next) <= (ordered_ ? max_ordered_run_ns : max_run_ns);
+}
+
+bool grid_run::have_one_form(open_batch const& one, open_batch const& other) const {
+  return one.traits.one_form && other.traits.one_form &&
+         grid_policy::have_one_form(parts_.tasks.at(one.tasks[0]), parts_.tasks.at(other.tasks[0]));
+}
+
+bool grid_run::begins_order(batch_place where) const {
+  batch_place const next{where.wave + 1, where.lane};
+  open_batch const& first = parts_.waves.at(where);
+  return parts_.waves.is_open(next) && have_one_form(first, parts_.waves.at(next)) &&
+         parts_.policy.gains_by_order(parts_.tasks.at(first.tasks[0]), first.kernel_ns);
 }
 
 void grid_run::find(batch_place first) {
   open_batch const& begin = parts_.waves.at(first);
   batches_.assign(1, first);
   groups_.clear();
+  order_.clear();
+  ordered_ = false;
   groups_.add({begin.tasks.data(), begin.count}, begin.traits.one_form, parts_.policy);
   groups_of_first_wave_ = groups_.groups().size();
   if (!is_plain_grid(begin) || !groups_.others().empty()) { return; }
+  ordered_ = begins_order(first) && order_.add_wave({begin.tasks.data(), begin.count});
   size so_far{begin.count, begin.blocks, length_ns(begin)};
   for (batch_place next{first.wave + 1, first.lane}; continues(next, so_far); ++next.wave) {
     open_batch const& batch = parts_.waves.at(next);
     std::span<slot_address const> const tasks{batch.tasks.data(), batch.count};
     // If a task is cancelled, the flusher removes it when it comes to this wave.
     if (begin_launches(parts_.tasks, tasks)) [[unlikely]] { return; }
+    if (ordered_ && !order_.add_wave(tasks)) {
+      if (order_.waves() > 1) { return; }
+      ordered_ = false;  // the two waves have too many edges; they may still be two grids
+      if (!has_room(batch, so_far)) { return; }
+    }
     if (!groups_.try_add(tasks, batch.traits.one_form, parts_.policy)) { return; }
     batches_.push_back(next);
     so_far.tasks += batch.count;

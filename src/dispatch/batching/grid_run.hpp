@@ -8,6 +8,7 @@
 
 #include "dispatch/batching/open_waves.hpp"
 #include "dispatch/grid/grid_groups.hpp"
+#include "dispatch/grid/grid_order.hpp"
 #include "dispatch/grid/grid_policy.hpp"
 #include "dispatch/lane/lane_set.hpp"
 #include "dispatch/task/task_table.hpp"
@@ -25,12 +26,13 @@ class grid_run {
     open_waves& waves;
     grid_policy const& policy;
   };
-  explicit grid_run(parts const& with) : parts_(with), groups_(with.tasks) {}
+  explicit grid_run(parts const& with) : parts_(with), groups_(with.tasks), order_(with.tasks) {}
 
   /// Makes the batch at `where` the only one of the run, without grids.
   void begin(batch_place where) {
     batches_.assign(1, where);
     groups_.clear();
+    order_.clear();
   }
   /// Finds the run that begins with the batch at `first`, and divides its tasks into grids. Begins
   /// the launch of all tasks after the first batch.
@@ -43,6 +45,10 @@ class grid_run {
   /// The number of groups of the first wave. They come before all other groups.
   [[nodiscard]] std::size_t groups_of_first_wave() const noexcept { return groups_of_first_wave_; }
   [[nodiscard]] std::size_t waves() const noexcept { return batches_.size(); }
+  /// Whether all tasks can be one ordered grid, and gain by it. The run has several waves then.
+  [[nodiscard]] bool is_ordered() const noexcept { return order_.waves() > 1; }
+  /// The order of the tasks, if `is_ordered`.
+  [[nodiscard]] grid_order const& order() const noexcept { return order_; }
   [[nodiscard]] unsigned last_wave() const noexcept { return batches_.back().wave; }
 
  private:
@@ -53,12 +59,20 @@ class grid_run {
   };
   /// Returns the estimated time that the batch takes as grids.
   [[nodiscard]] float length_ns(open_batch const& batch) const;
+  /// Returns whether the batch at `where` and the next one of its lane can be an ordered grid.
+  [[nodiscard]] bool begins_order(batch_place where) const;
+  /// Returns whether the tasks of both batches have the same form.
+  [[nodiscard]] bool have_one_form(open_batch const& one, open_batch const& other) const;
+  /// Returns whether the run can get longer by the batch `next`.
+  [[nodiscard]] bool has_room(open_batch const& next, size const& ahead) const;
   /// Returns whether the batch at `next` can be in the same graph as the batches ahead.
   [[nodiscard]] bool continues(batch_place next, size const& ahead) const;
 
   parts const parts_;
   std::vector<batch_place> batches_;
   grid_groups groups_;
+  grid_order order_;      // empty if the run is not ordered
+  bool ordered_ = false;  // whether to add batches to `order_`
   std::size_t groups_of_first_wave_ = 0;
 };
 

@@ -26,6 +26,8 @@ class open_waves {
   // later wave has to wait until the open waves are launched.
   static constexpr unsigned max_waves = 16;
 
+  static constexpr std::uint32_t max_taken_at_once = 64;  // tasks, see intake
+
   // The maximum number of batches that the launch of an open batch begins: at most six templates,
   // which write at most 22 completion numbers in total.
   static constexpr std::size_t max_batches_of_flush = 22;
@@ -51,6 +53,9 @@ class open_waves {
   [[nodiscard]] std::uint64_t lanes() const noexcept;
   /// The number of open batches of a lane.
   [[nodiscard]] unsigned batches_of(unsigned lane) const noexcept;
+  /// Returns whether the waves, if there are several, have almost as many tasks as one graph of
+  /// grids may have. With a few more tasks, the last steps would need a graph of their own.
+  [[nodiscard]] bool fill_a_run() const noexcept;
   [[nodiscard]] static std::uint64_t bit_of(unsigned lane) noexcept {
     return std::uint64_t{1} << lane;
   }
@@ -89,6 +94,17 @@ inline unsigned open_waves::batches_of(unsigned lane) const noexcept {
     found += static_cast<unsigned>(waves_[i]->open >> lane & 1);
   }
   return found;
+}
+
+inline bool open_waves::fill_a_run() const noexcept {
+  if (count_ == 1) { return false; }
+  std::uint32_t tasks = 0;
+  for (unsigned i = 0; i < count_; ++i) {
+    for (std::uint64_t left = waves_[i]->open; left != 0; left &= left - 1) {
+      tasks += waves_[i]->batches[static_cast<std::size_t>(std::countr_zero(left))].count;
+    }
+  }
+  return tasks + max_taken_at_once > lane::max_tasks;
 }
 
 inline void open_waves::reach(unsigned wave) {

@@ -30,9 +30,11 @@ device_driver::device_driver(parts const& with)
       reporter_(with.shared, with.own.context, late_, with.index),
       launcher_(
           {with.own.context, with.shared.tasks, with.shared.kernels, with.shared.board, lanes_}),
-      grid_policy_(with.shared.kernels, grid_limits_),
+      grid_policy_(with.shared.kernels, grid_limits_, with.shared.tuned.min_ordered_kernel_ns),
       grids_({with.own.context, with.shared.tasks, with.shared.kernels, lanes_, launcher_,
               grid_limits_}),
+      ordered_({with.own.context, with.shared.tasks, with.shared.kernels, lanes_, launcher_,
+                grids_.records()}),
       chunk_launcher_({with.own.context, with.shared.tasks, with.shared.kernels, lanes_, launcher_,
                        grid_limits_}),
       profiles_(with.shared.kernels, with.index),
@@ -41,7 +43,7 @@ device_driver::device_driver(parts const& with)
       batches_({with.shared.tasks, with.shared.order, lanes_, launcher_, grid_policy_, waves_,
                 profiles_, batch_lanes_, filling_, with.shared.tuned.filling_launch_ns}),
       flusher_({with.own.context, with.shared.tasks, with.shared.order, lanes_, filling_, launcher_,
-                grid_policy_, grids_, waves_, profiles_, sampler_, with.shared.kernels}),
+                grid_policy_, grids_, ordered_, waves_, profiles_, sampler_, with.shared.kernels}),
       device_waits_({with.shared, with.own.context, lanes_, waves_, profiles_,
                      launcher_.functions(), static_cast<unsigned>(with.contexts.size())}),
       before_(with.shared, with.index),
@@ -73,6 +75,7 @@ device_driver::device_driver(parts const& with)
     launcher_.create(memory_.stream(), replacements(with.shared, context(), functions));
     grid_limits_.create(with.own.context);
     grids_.create(memory_.stream());
+    ordered_.create(memory_.stream());
     kernel_copies_.create(launcher_.functions(), launcher_.usable());
   } catch (...) {
     destroy_resources();
@@ -83,6 +86,7 @@ device_driver::device_driver(parts const& with)
 void device_driver::destroy_resources() noexcept {
   staged_.destroy();
   parts_.shared.recordings.destroy_all_of(parts_.index);
+  ordered_.destroy();
   grids_.destroy();
   launcher_.destroy();
   sampler_.destroy();

@@ -124,6 +124,7 @@ class device_driver {
   grid_limits grid_limits_;
   grid_policy grid_policy_;
   grid_launcher grids_;
+  ordered_launcher ordered_;
   chunk_launcher chunk_launcher_;
   open_waves waves_;
   kernel_profiles profiles_;

@@ -129,8 +129,10 @@ bool device_driver::pass(helper_filter filter, stop_predicate const& stop) {
   moved = intake_.pull_shared() || moved;
   // One launch takes as long as several submits. So look for tasks that have arrived during this
   // pass, and launch all new tasks together.
-  auto const any_open = [this] { return waves_.lanes() != 0 || !engine_batches_.empty(); };
-  for (int i = 0; i < max_late_intakes && any_open(); ++i) {
+  auto const may_take_more = [this] {
+    return (waves_.lanes() != 0 || !engine_batches_.empty()) && !waves_.fill_a_run();
+  };
+  for (int i = 0; i < max_late_intakes && may_take_more(); ++i) {
     if (!intake_.take_inboxes()) { break; }
   }
   starter_.flush_all();

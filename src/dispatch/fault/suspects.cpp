@@ -62,7 +62,9 @@ std::map<unsigned, suspect_list> find_suspects(task_table const& tasks,
   auto const is_suspect = [&](end_mark end) {
     auto const& marks = running[lane_of(end)];
     return std::all_of(marks.begin(), marks.lower_bound(end.number()), [&](auto const& earlier) {
-      return board.event_of(earlier.second) != nullptr;
+      end_mark const mark = earlier.second;
+      return board.event_of(mark) != nullptr ||
+             board.page(mark.device()).is_beside_next(mark.lane(), mark.number());
     });
   };
   std::map<unsigned, suspect_list> suspects;

@@ -24,6 +24,10 @@ namespace flotilla::dispatch {
 struct kernel_twin {
   std::vector<CUfunction> functions;  // by device index; empty if the kernel has no twin
   std::uint32_t max_threads = 0;      // per block; a twin may need more registers than the kernel
+  // The ordered twin (flotilla/detail/ordered_twin.hpp), in the same way.
+  std::vector<CUfunction> ordered;
+  std::uint32_t max_threads_ordered = 0;
+  std::uint32_t static_shared_bytes_ordered = 0;
 };
 
 struct kernel_entry {

@@ -60,6 +60,8 @@ class grid_launcher {
   };
   [[nodiscard]] outcome launch(lane& lane, std::span<grid_groups::group const> groups,
                                arrangement how, batch_traits const& traits);
+  /// The records, for other launchers of grids.
+  [[nodiscard]] grid_records& records() noexcept { return records_; }
   /// Takes the records of a batch that has ended.
   void give_back(lane::batch const& ended) noexcept { records_.give_back(ended.records); }
 

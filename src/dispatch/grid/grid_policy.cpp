@@ -40,6 +40,20 @@ bool grid_policy::fills_device(slot const& task) const noexcept {
   return blocks_of(task) >= limits_.capacity(grid_limits::count(block_of(task)));
 }
 
+bool grid_policy::gains_by_order(slot const& form, float kernel_ns) const noexcept {
+  // Every device allows a launch so much shared memory without being asked.
+  constexpr std::uint32_t max_shared_bytes = 48 * 1024;
+  if (kernel_ns < min_ordered_ns_) { return false; }
+  kernel_twin const& twin = kernels_.kernels[form.kernel].twin;
+  return !twin.ordered.empty() && grid_limits::count(block_of(form)) <= twin.max_threads_ordered &&
+         form.shared_bytes + twin.static_shared_bytes_ordered <= max_shared_bytes;
+}
+
+std::uint64_t grid_policy::max_ordered_blocks(slot const& form) const noexcept {
+  return std::min<std::uint64_t>(limits_.capacity(grid_limits::count(block_of(form))),
+                                 grid_records::max_blocks);
+}
+
 std::uint32_t grid_policy::rounds(slot const& form, std::uint64_t blocks) const noexcept {
   return limits_.rounds(grid_limits::count(block_of(form)), blocks);
 }

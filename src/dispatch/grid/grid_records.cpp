@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dispatch/grid/grid_records.hpp"
 
+#include <cassert>
 #include <cstring>
 
 namespace flotilla::dispatch {
@@ -21,8 +22,7 @@ void grid_records::begin() {
 grid_records::written grid_records::write(std::span<slot_address const> tasks,
                                           std::uint32_t argument_bytes) {
   std::uint32_t const stride = detail::twin_record_stride(argument_bytes);
-  used_ = (used_ + alignof(std::max_align_t) - 1) / alignof(std::max_align_t) *
-          alignof(std::max_align_t);
+  align();
   CUdeviceptr const records = piece_.device + used_;
   std::byte* at = piece_.host + used_;
   std::uint32_t blocks = 0;
@@ -47,6 +47,14 @@ grid_records::written grid_records::write(std::span<slot_address const> tasks,
   }
   used_ = static_cast<std::size_t>(at - piece_.host);
   return {{records, table, stride, each}, blocks};
+}
+
+grid_records::area grid_records::add(std::size_t bytes) noexcept {
+  align();
+  assert(used_ + bytes <= piece_bytes);
+  area const found{piece_.host + used_, piece_.device + used_};
+  used_ += bytes;
+  return found;
 }
 
 }  // namespace flotilla::dispatch

@@ -30,6 +30,11 @@ class grid_records {
   static constexpr std::uint32_t max_blocks = 4096;  // of all grids of a batch
   static constexpr std::uint32_t max_grids = 32;     // of a batch
 
+  /// A part of the piece.
+  struct area {
+    std::byte* host;
+    CUdeviceptr device;
+  };
   struct written {
     detail::twin_parameters parameters;
     std::uint32_t blocks;  // the number of blocks of the grid
@@ -44,6 +49,8 @@ class grid_records {
   /// Writes the records of the next grid into the piece: one for each task. All grids of a piece
   /// together have at most lane::max_tasks tasks and `max_blocks` blocks.
   [[nodiscard]] written write(std::span<slot_address const> tasks, std::uint32_t argument_bytes);
+  /// Takes so many bytes of the piece, behind what was written.
+  [[nodiscard]] area add(std::size_t bytes) noexcept;
   /// The piece that is written, and how many of its bytes were written.
   [[nodiscard]] registered_slabs::piece const& piece() const noexcept { return piece_; }
   [[nodiscard]] std::size_t written_bytes() const noexcept { return used_; }
@@ -56,6 +63,12 @@ class grid_records {
   }
 
  private:
+  /// Moves the end of what was written up to the next alignment.
+  void align() noexcept {
+    used_ = (used_ + alignof(std::max_align_t) - 1) / alignof(std::max_align_t) *
+            alignof(std::max_align_t);
+  }
+
   static_assert(lane::max_tasks * detail::twin_record_stride(slot::inline_bytes) +
                         max_blocks * sizeof(std::uint32_t) +
                         max_grids * alignof(std::max_align_t) <=

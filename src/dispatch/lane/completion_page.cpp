@@ -8,7 +8,8 @@ completion_page::completion_page(context::context_handle const& context, unsigne
                                  std::uint64_t first_number)
     : lanes_(lanes),
       memory_(context, ((lanes + 1) * stride + lanes * max_batches) * sizeof(std::uint64_t)),
-      numbers_(reinterpret_cast<std::uint64_t*>(memory_.host())) {
+      numbers_(reinterpret_cast<std::uint64_t*>(memory_.host())),
+      beside_next_(lanes) {
   for (unsigned lane = 0; lane < lanes; ++lane) { numbers_[lane * stride] = first_number; }
 }
 

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "context/context_handle.hpp"
 #include "dispatch/lane/registered_memory.hpp"
@@ -55,6 +56,21 @@ class completion_page {
         std::memory_order_relaxed);
   }
 
+  /// Sets whether the batches `number` and `number + 1` of a lane run side by side, as parts of one
+  /// grid. Only the holder of the device's lease calls it, for batches in flight.
+  void set_beside_next(unsigned lane, std::uint64_t number, bool beside) noexcept {
+    // relaxed: the marks of the tasks are released later. Only this thread writes.
+    std::uint64_t const before = beside_next_[lane].load(std::memory_order_relaxed);
+    std::uint64_t const bit = std::uint64_t{1} << number % max_batches;
+    std::uint64_t const after = beside ? before | bit : before & ~bit;
+    if (after != before) { beside_next_[lane].store(after, std::memory_order_relaxed); }
+  }
+  /// Returns what `set_beside_next` has set. Threads: any that has acquired the mark of a task of
+  /// the batch.
+  [[nodiscard]] bool is_beside_next(unsigned lane, std::uint64_t number) const noexcept {
+    return (beside_next_[lane].load(std::memory_order_relaxed) >> number % max_batches & 1) != 0;
+  }
+
   /// Stops the spin kernels on this device (see builtin_functions::spin). The kernels then trap,
   /// which is a fault. So call it only if the runtime is poisoned. Threads: any.
   void stop() noexcept {
@@ -75,6 +91,7 @@ class completion_page {
   unsigned const lanes_;
   registered_memory memory_;
   std::uint64_t* numbers_;
+  std::vector<std::atomic<std::uint64_t>> beside_next_;  // by lane: sets of numbers % max_batches
 };
 
 }  // namespace flotilla::dispatch

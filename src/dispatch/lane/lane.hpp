@@ -77,6 +77,11 @@ class lane {
 
   /// Begins a batch and gives it a number. The lane must have room.
   [[nodiscard]] batch& begin();
+  /// Notes that the batch runs beside the batch with the next number, because both are parts of one
+  /// grid. Call it before the marks of its tasks are stored.
+  void note_beside_next(batch const& of) noexcept {
+    page_.set_beside_next(index_, of.number, true);
+  }
   /// Drops the batches that were begun but not committed. Their work must not be in the stream.
   void cancel() noexcept;
   /// Commits the batches that were begun. The work of these batches must be in the stream and must

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include <flotilla/detail/kernel_twin.hpp>
+#include <flotilla/detail/ordered_twin.hpp>
 #include <flotilla/error/error.hpp>
 #include <flotilla/kernel/launch.hpp>
 
@@ -23,15 +23,26 @@ int attribute(driver::table const& api, CUfunction_attribute which, CUfunction f
 }
 
 void complete_twin(driver::table const& api, kernel_entry& kernel) {
-  std::vector<CUfunction>& twins = kernel.twin.functions;
-  if (twins.empty()) { return; }
-  constexpr auto local = CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES;
-  if (attribute(api, local, twins.front()) > attribute(api, local, kernel.functions.front())) {
-    twins.clear();
+  kernel_twin& twin = kernel.twin;
+  auto const needs_more_memory = [&](CUfunction function) {
+    constexpr auto local = CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES;
+    return attribute(api, local, function) > attribute(api, local, kernel.functions.front());
+  };
+  auto const value = [&](CUfunction_attribute which, CUfunction function) {
+    return static_cast<std::uint32_t>(attribute(api, which, function));
+  };
+  if (twin.functions.empty() || needs_more_memory(twin.functions.front())) {
+    twin = {};
     return;
   }
-  kernel.twin.max_threads = static_cast<std::uint32_t>(
-      attribute(api, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, twins.front()));
+  twin.max_threads = value(CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, twin.functions.front());
+  if (twin.ordered.empty() || needs_more_memory(twin.ordered.front())) {
+    twin.ordered.clear();
+    return;
+  }
+  twin.max_threads_ordered = value(CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, twin.ordered.front());
+  twin.static_shared_bytes_ordered =
+      value(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, twin.ordered.front());
 }
 
 }  // namespace
@@ -54,13 +65,17 @@ std::vector<loaded_kernel> kernels_of(driver::table const& api, CUlibrary librar
     loaded_kernel& found = kernels.emplace_back();
     found.handle = handle;
     if (!use_twins) { continue; }
-    std::string const twin = name + std::string{detail::twin_suffix};
-    CUresult const answer = api.library_get_kernel(&found.twin, library, twin.c_str());
-    if (answer == CUDA_ERROR_NOT_FOUND) {
-      found.twin = nullptr;
-    } else {
-      check(answer, "cuLibraryGetKernel", program);
-    }
+    auto const find = [&](CUkernel& twin, std::string_view suffix) {
+      std::string const its_name = name + std::string{suffix};
+      CUresult const answer = api.library_get_kernel(&twin, library, its_name.c_str());
+      if (answer == CUDA_ERROR_NOT_FOUND) {
+        twin = nullptr;
+      } else {
+        check(answer, "cuLibraryGetKernel", program);
+      }
+    };
+    find(found.twin, detail::twin_suffix);
+    find(found.ordered, detail::ordered_twin_suffix);
   }
   return kernels;
 }

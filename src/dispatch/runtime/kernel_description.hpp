@@ -19,10 +19,12 @@ namespace flotilla::dispatch {
 /// A kernel of a library, and its twin.
 struct loaded_kernel {
   CUkernel handle = nullptr;
-  CUkernel twin = nullptr;  // null if the library has none
+  CUkernel twin = nullptr;     // null if the library has none
+  CUkernel ordered = nullptr;  // the ordered twin; null if the library has none
   // By device index. The caller fills them in.
   std::vector<CUfunction> functions{};
   std::vector<CUfunction> twin_functions{};
+  std::vector<CUfunction> ordered_functions{};
 };
 
 /// Returns the kernels of the library, without their functions. The list does not name the twins.

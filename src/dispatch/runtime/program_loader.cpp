@@ -114,6 +114,7 @@ std::uint32_t program_loader::add(std::string const& name, CUlibrary library) co
       for (loaded_kernel& each : loaded) {
         load(each.handle, each.functions);
         load(each.twin, each.twin_functions);
+        load(each.ordered, each.ordered_functions);
       }
     });
   }
@@ -124,6 +125,7 @@ std::uint32_t program_loader::add(std::string const& name, CUlibrary library) co
       kernel_entry found = query_kernel(api, each.handle, name);
       found.functions = std::move(each.functions);
       found.twin.functions = std::move(each.twin_functions);
+      found.twin.ordered = std::move(each.ordered_functions);
       complete(api, found);
       std::string kernel = found.name;
       std::size_t const index =
@@ -225,10 +227,11 @@ void program_loader::prefer_cache(std::uint32_t program, unsigned device, std::s
     check(parts_.api.func_set_cache_config(function, static_cast<CUfunc_cache>(preference)),
           "cuFuncSetCacheConfig", subject);
     kernel_twin const& twin = parts_.kernels.kernels[index].twin;
-    if (!twin.functions.empty()) {
-      check(parts_.api.func_set_cache_config(twin.functions[device],
-                                             static_cast<CUfunc_cache>(preference)),
-            "cuFuncSetCacheConfig", subject);
+    for (std::vector<CUfunction> const* const each : {&twin.functions, &twin.ordered}) {
+      if (each->empty()) { continue; }
+      check(
+          parts_.api.func_set_cache_config((*each)[device], static_cast<CUfunc_cache>(preference)),
+          "cuFuncSetCacheConfig", subject);
     }
   });
 }

@@ -7,6 +7,7 @@
 
 #include "base/process_end.hpp"
 #include "dispatch/runtime/options.hpp"
+#include "dispatch/runtime/ordered_grids_environment.hpp"
 #include "dispatch/runtime/runtime_registry.hpp"
 #include "dispatch/trace/nvtx_range.hpp"
 
@@ -60,7 +61,7 @@ std::unique_ptr<submit_checks> make_checks(checks which, argument_check::parts c
 runtime_state::runtime_state(runtime_options options, tuning const& tuned)
     : detail::runtime_impl{runtime_registry::next_number()},
       options_(checked_options(std::move(options))),
-      tuned_(tuned),
+      tuned_(with_ordered_grids_of_environment(tuned)),
       chosen_(with_nodes(context::choose(options_.devices), tuned_)),
       numa_(tuned_.numa_root),
       requests_(context::plan(chosen_, with_environment(options_), options_.best_effort, numa_)),

@@ -55,4 +55,15 @@ extern "C" __global__ void note_place(int scale, unsigned* to) {
   unsigned const block = (blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
   if (threadIdx.x == 0) { to[block] += static_cast<unsigned>(scale) * (100 * sum + block); }
 }
+// Each block takes `*time` nanoseconds, and then adds the number of its threads and `*from`.
+extern "C" __global__ void append(unsigned* to, unsigned const* from, int const* time) {
+  if (threadIdx.x == 0) {
+    long long const start = flotilla_globaltimer();
+    while (flotilla_globaltimer() - start < *time) {}
+    atomicAdd(to, *from);
+  }
+  __syncthreads();
+  atomicAdd(to, 1u);
+}
+
 __device__ int flotilla_no_twin_nothing;

@@ -44,7 +44,7 @@ void expect_twins(std::string const& ptx, std::set<std::string> const& without) 
   std::set<std::string> const all = kernels_of(ptx);
   EXPECT_GE(all.size(), 10u);
   for (std::string const& name : all) {
-    if (name.ends_with("__flotilla_twin1")) { continue; }
+    if (name.find("__flotilla_twin1") != std::string::npos) { continue; }
     EXPECT_EQ(all.contains(name + "__flotilla_twin1"), !without.contains(name)) << name;
   }
 }
@@ -121,6 +121,10 @@ TEST(BuiltImage, TwinsNeedFewMoreRegisters) {
     EXPECT_LE(twin->second, count + 12) << name;
     std::string const key = "registers_of_" + name;
     RecordProperty(key, std::to_string(count) + " -> " + std::to_string(twin->second));
+    // The code of an ordered twin keeps nothing more, but nvcc may place other code differently.
+    auto const ordered = registers.find(name + "__flotilla_twin1_ordered");
+    ASSERT_NE(ordered, registers.end()) << name;
+    EXPECT_LE(ordered->second, count + 16) << name;
   }
 }
 

@@ -1,0 +1,73 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+#include "dispatch/grid/grid_order.hpp"
+
+#include <bit>
+#include <cassert>
+
+namespace flotilla::dispatch {
+
+grid_order::grid_order(task_table const& tasks) : table_of_tasks_(tasks) {
+  tasks_.reserve(lane::max_tasks);
+  nodes_.reserve(lane::max_tasks);
+  table_.fill(none);
+}
+
+void grid_order::clear() noexcept {
+  // Removing only what was added costs less than filling the table.
+  for (std::size_t i = tasks_.size(); i-- != 0;) { table_[place_of(tasks_[i])] = none; }
+  tasks_.clear();
+  nodes_.clear();
+  edges_.clear();
+  waves_ = 0;
+}
+
+std::size_t grid_order::place_of(slot_address task) const noexcept {
+  constexpr unsigned bits = std::countr_zero(table_size);
+  static_assert(std::has_single_bit(table_size));
+  std::size_t place = (task * 0x9e37'79b9u) >> (32 - bits);
+  while (table_[place] != none && tasks_[table_[place]] != task) {
+    place = (place + 1) % table_size;
+  }
+  return place;
+}
+
+std::uint32_t grid_order::find(task_key key) const noexcept {
+  std::uint32_t const position = table_[place_of(key.slot)];
+  if (position == none) { return none; }
+  // relaxed: the tasks of the grid are open, and only this thread ends them
+  generation_word const word{
+      table_of_tasks_.at(key.slot).generation.load(std::memory_order_relaxed)};
+  return static_cast<std::uint32_t>(word.generation()) == key.generation ? position : none;
+}
+
+bool grid_order::add_wave(std::span<slot_address const> tasks) {
+  assert(tasks_.size() + tasks.size() <= lane::max_tasks);
+  std::size_t const nodes = nodes_.size();
+  std::size_t const edges = edges_.size();
+  for (slot_address const task : tasks) {
+    auto const first = static_cast<std::uint32_t>(edges_.size());
+    for (std::size_t i = 0; waves_ != 0 && i < table_of_tasks_.at(task).dependencies; ++i) {
+      task_key const key = table_of_tasks_.dependency(task, i);
+      if (!key.is_task()) { continue; }
+      if (std::uint32_t const before = find(key); before != none) { edges_.push_back(before); }
+    }
+    nodes_.push_back({first, static_cast<std::uint32_t>(edges_.size()) - first, waves_});
+    if (edges_.size() > max_edges) {
+      nodes_.resize(nodes);
+      edges_.resize(edges);
+      return false;
+    }
+  }
+  // Tasks of one wave do not wait for each other, so `find` need not find them before.
+  for (slot_address const task : tasks) {
+    auto const position = static_cast<std::uint32_t>(tasks_.size());
+    std::size_t const place = place_of(task);
+    tasks_.push_back(task);
+    table_[place] = position;
+  }
+  ++waves_;
+  return true;
+}
+
+}  // namespace flotilla::dispatch

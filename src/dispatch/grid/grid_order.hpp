@@ -1,0 +1,63 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Which tasks of a grid wait for which others.
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "dispatch/lane/lane.hpp"
+#include "dispatch/task/task_table.hpp"
+
+namespace flotilla::dispatch {
+
+/// The predecessors of tasks that are launched as one grid. A task has a position in the grid, and
+/// waits only for tasks at earlier positions. Predecessors that are not in the grid do not count:
+/// they have ended before the grid begins. Threads: only the holder of the device's lease.
+class grid_order {
+ public:
+  /// With more, their records would not fit into a piece of grid_records.
+  static constexpr std::size_t max_edges = 3840;
+
+  struct node {
+    std::uint32_t first_edge;  // in `edges`
+    std::uint32_t edges;
+    std::uint32_t wave;
+  };
+
+  explicit grid_order(task_table const& tasks);
+
+  /// Removes all tasks.
+  void clear() noexcept;
+  /// Adds the tasks of the next wave. At most lane::max_tasks tasks may be added. Adds nothing if
+  /// they have too many predecessors. Returns whether it added the tasks.
+  [[nodiscard]] bool add_wave(std::span<slot_address const> tasks);
+
+  [[nodiscard]] std::span<slot_address const> tasks() const noexcept { return tasks_; }
+  /// One node for each task.
+  [[nodiscard]] std::span<node const> nodes() const noexcept { return nodes_; }
+  /// The positions of predecessors.
+  [[nodiscard]] std::span<std::uint32_t const> edges() const noexcept { return edges_; }
+  [[nodiscard]] std::uint32_t waves() const noexcept { return waves_; }
+
+ private:
+  static constexpr std::uint32_t none = 0xffff'ffff;
+  // At most half full, so that a search ends soon.
+  static constexpr std::size_t table_size = std::size_t{2} * lane::max_tasks;
+
+  /// Returns the position of a task of an earlier wave, or `none`.
+  [[nodiscard]] std::uint32_t find(task_key key) const noexcept;
+  /// Returns the element of `table_` for the task, which may be empty.
+  [[nodiscard]] std::size_t place_of(slot_address task) const noexcept;
+
+  task_table const& table_of_tasks_;
+  std::vector<slot_address> tasks_;
+  std::vector<node> nodes_;
+  std::vector<std::uint32_t> edges_;
+  std::array<std::uint32_t, table_size> table_;  // positions, by the hash of the task
+  std::uint32_t waves_ = 0;
+};
+
+}  // namespace flotilla::dispatch

@@ -1,0 +1,57 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The words with which the blocks of an ordered twin tell each other how far they are.
+
+#include <cuda.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include <flotilla/detail/ordered_twin.hpp>
+
+#include "context/context_handle.hpp"
+#include "dispatch/lane/lane.hpp"
+#include "dispatch/lane/registered_slabs.hpp"
+
+namespace flotilla::dispatch {
+
+/// The device counts the words up, and nobody resets them. So this class knows the values that the
+/// last grid has left, and from them which values the next grid reaches. A value is right modulo
+/// 2^32, and a grid waits for equality, so there is nothing to do when a word wraps around. Grids
+/// that run at the same time use different pieces of records, so they have different words.
+///
+/// Threads: only the holder of the device's lease, with the context current.
+class order_words {
+ public:
+  /// The words that belong to a piece of records, as they are after the last launch.
+  struct words {
+    std::byte const* host;  // of the piece
+    CUdeviceptr memory;     // detail::twin_words, with a word for each of lane::max_tasks records
+    std::uint32_t next_ticket = 0;
+    std::array<std::uint32_t, detail::twin_words::max_waves> waves{};
+    std::array<std::uint32_t, lane::max_tasks> launches{};
+  };
+
+  explicit order_words(context::context_handle const& context) noexcept : context_(context) {}
+
+  void create(CUstream memory_stream) noexcept { memory_stream_ = memory_stream; }
+  void destroy() noexcept;
+
+  /// Returns the words of a piece, or null if there are none. The first call for a piece allocates
+  /// memory of the device.
+  [[nodiscard]] words* of(registered_slabs::piece const& piece) noexcept;
+
+ private:
+  static constexpr std::size_t bytes =
+      detail::twin_words_header_bytes + lane::max_tasks * sizeof(std::uint32_t);
+
+  context::context_handle const& context_;
+  CUstream memory_stream_ = nullptr;
+  std::vector<std::unique_ptr<words>> all_;
+};
+
+}  // namespace flotilla::dispatch

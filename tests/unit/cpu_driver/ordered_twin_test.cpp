@@ -1,0 +1,162 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Ordered twins of kernels, whose launches wait for earlier launches of the same grid.
+#include "driver_test.hpp"
+
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+#include <flotilla/detail/ordered_twin.hpp>
+
+#include "cpu_driver/kernel/ordered_twin.hpp"
+
+namespace flotilla::cpu_driver {
+namespace {
+
+/// The arguments of `append` as the driver packs them.
+struct append_arguments {
+  unsigned* to;
+  unsigned const* from;
+  int const* more;
+};
+
+/// A grid of launches of one or more blocks. The memory of a CPU device is memory of the host.
+class OrderedTwinTest : public ContextTest {
+ protected:
+  static constexpr std::uint32_t stride = detail::twin_record_stride(sizeof(append_arguments));
+  static constexpr std::size_t max_launches = 512;
+
+  void SetUp() override {
+    ContextTest::SetUp();
+    records_ = shared<std::byte>(max_launches * stride);
+    table_ = shared<std::uint32_t>(4 * max_launches);
+    orders_ = shared<detail::twin_order>(max_launches);
+    edges_ = shared<detail::twin_edge>(8 * max_launches);
+    ends_ = shared<std::uint32_t>(detail::twin_words::max_waves);
+    words_ = shared<std::byte>(detail::twin_words_header_bytes + max_launches * 4);
+    number_ = shared<std::uint64_t>(1);
+  }
+  void begin() {
+    count_ = blocks_ = edge_count_ = waves_ = 0;
+    std::memset(ends_, 0, detail::twin_words::max_waves * 4);
+  }
+  /// Adds a launch that waits for the launches `before`.
+  void add(std::uint32_t blocks, std::uint32_t wave, std::vector<std::uint32_t> const& before,
+           append_arguments const& arguments) {
+    detail::twin_record const head{blocks_, {blocks, 1, 1}};
+    std::byte* const record = records_ + std::size_t{count_} * stride;
+    std::memcpy(record, &head, sizeof head);
+    std::memcpy(record + sizeof head, &arguments, sizeof arguments);
+    orders_[count_] = {edge_count_, static_cast<std::uint32_t>(before.size()), wave, 0};
+    for (std::uint32_t const each : before) {
+      edges_[edge_count_++] = {each, left_[each] + sizes_[each]};
+    }
+    sizes_[count_] = blocks;
+    for (std::uint32_t i = 0; i < blocks; ++i) { table_[blocks_++] = count_; }
+    ends_[wave] += blocks;
+    waves_ = wave + 1;
+    ++count_;
+  }
+  /// Runs the grid. The first `numbered` waves write their numbers, from `first_number` on.
+  CUresult run(std::uint32_t numbered, std::uint64_t first_number = 1) {
+    for (std::uint32_t i = 0; i < numbered; ++i) {
+      ends_[i] = wave_left_[i] += ends_[i] + (i != 0 ? 1 : 0);
+    }
+    detail::ordered_twin_parameters parameters{{address(records_), address(table_), stride, 0},
+                                               address(orders_),
+                                               address(edges_),
+                                               address(ends_),
+                                               address(words_),
+                                               address(number_),
+                                               first_number,
+                                               0,
+                                               numbered};
+    std::array<void*, std::size(detail::ordered_twin_parameter_sizes)> arguments;
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      arguments[i] =
+          reinterpret_cast<std::byte*>(&parameters) + detail::ordered_twin_parameter_offsets[i];
+    }
+    for (std::uint32_t i = 0; i < count_; ++i) { left_[i] += sizes_[i]; }
+    std::string const name = "append" + std::string{detail::ordered_twin_suffix};
+    CUresult const answer = cu::cuLaunchKernel(function(name.c_str()), blocks_, 1, 1, 3, 1, 1, 0,
+                                               nullptr, arguments.data(), nullptr);
+    return answer != CUDA_SUCCESS ? answer : cu::cuCtxSynchronize();
+  }
+  template <class T>
+  static std::uint64_t address(T* of) {
+    return reinterpret_cast<std::uint64_t>(of);
+  }
+
+  std::uint64_t* number_ = nullptr;
+  std::byte* words_ = nullptr;
+  detail::twin_order* orders_ = nullptr;
+  detail::twin_edge* edges_ = nullptr;
+  std::byte* records_ = nullptr;
+  std::uint32_t* table_ = nullptr;
+
+ private:
+  std::uint32_t* ends_ = nullptr;
+  std::uint32_t count_ = 0, blocks_ = 0, edge_count_ = 0, waves_ = 0;
+  std::array<std::uint32_t, max_launches> sizes_{}, left_{};
+  std::array<std::uint32_t, detail::twin_words::max_waves> wave_left_{};
+};
+
+// requirement: each launch sees what the launches before it have written, on several threads, and
+// when the words are used again
+TEST_F(OrderedTwinTest, LaunchesRunInTheirOrder) {
+  constexpr std::uint32_t width = 40, steps = 10;
+  unsigned* const values = shared<unsigned>((steps + 1) * width);
+  int* const time = shared<int>(1);
+  *time = 2000;  // nanoseconds, so that other threads help
+  for (int repeat = 0; repeat < 30; ++repeat) {
+    begin();
+    std::memset(values, 0, (steps + 1) * width * sizeof *values);
+    for (std::uint32_t step = 0; step < steps; ++step) {
+      for (std::uint32_t i = 0; i < width; ++i) {
+        std::vector<std::uint32_t> before;
+        if (step != 0) { before = {(step - 1) * width + i, (step - 1) * width + (i + 1) % width}; }
+        unsigned* const to = values + (step + 1) * width + i;
+        add(1 + i % 3, step, before, {to, step != 0 ? to - width : values + i, time});
+      }
+    }
+    ASSERT_OK(run(steps - 1, 1 + static_cast<std::uint64_t>(repeat) * steps));
+    for (std::uint32_t step = 0; step < steps; ++step) {
+      for (std::uint32_t i = 0; i < width; ++i) {
+        // Every block adds 3 and what the launch before has made.
+        unsigned const blocks = 1 + i % 3;
+        unsigned const from = step != 0 ? values[step * width + i] : 0;
+        ASSERT_EQ(values[(step + 1) * width + i], blocks * (3 + from)) << step << ' ' << i;
+      }
+    }
+    EXPECT_EQ(*number_, static_cast<std::uint64_t>(repeat) * steps + steps - 1);
+  }
+}
+
+// requirement: a block that waits for a launch that never ends stops when another block has failed
+TEST_F(OrderedTwinTest, AFailedBlockEndsAllWaits) {
+  begin();
+  add(1, 0, {}, {nullptr, nullptr, nullptr});
+  add(1, 1, {0}, {nullptr, nullptr, nullptr});
+  std::uint64_t records = address(records_), table = address(table_), orders = address(orders_),
+                edges = address(edges_), words = address(words_), none = 0;
+  std::uint32_t bytes = stride, zero = 0;
+  void* const arguments[] = {&records, &table, &bytes, &zero, &orders, &edges,
+                             &none,    &words, &none,  &none, &zero,   &zero};
+  std::atomic<grid_end> end{grid_end::completed};
+  EXPECT_TRUE(wait_for_launches(arguments, 0, end));
+  std::atomic<bool> waited{true};
+  std::thread other{[&] { waited = wait_for_launches(arguments, 1, end); }};
+  end = grid_end::trapped;
+  other.join();
+  EXPECT_FALSE(waited);
+  end = grid_end::completed;
+  note_block_ended(arguments, 0);
+  EXPECT_TRUE(wait_for_launches(arguments, 1, end));
+}
+
+}  // namespace
+}  // namespace flotilla::cpu_driver
