@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: The flotilla authors
 // SPDX-License-Identifier: Apache-2.0
-#include "add_twins.hpp"
+#include "make_twins/add_twins.hpp"
 
 #include <utility>
 
-#include "ptx_module.hpp"
-#include "suitability.hpp"
-#include "twin_writer.hpp"
+#include "make_twins/ptx_module.hpp"
+#include "make_twins/suitability.hpp"
+#include "make_twins/twin_writer.hpp"
 
 namespace flotilla::make_twins {
 

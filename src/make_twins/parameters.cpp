@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: The flotilla authors
 // SPDX-License-Identifier: Apache-2.0
-#include "parameters.hpp"
+#include "make_twins/parameters.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <limits>
 #include <string>
 
-#include "token_reader.hpp"
+#include "make_twins/token_reader.hpp"
 
 namespace flotilla::make_twins {
 namespace {

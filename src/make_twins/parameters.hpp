@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "ptx_module.hpp"
+#include "make_twins/ptx_module.hpp"
 
 namespace flotilla::make_twins {
 

@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
-#include "parameters.hpp"
-#include "ptx_module.hpp"
-#include "token_reader.hpp"
+#include "make_twins/parameters.hpp"
+#include "make_twins/ptx_module.hpp"
+#include "make_twins/token_reader.hpp"
 
 namespace flotilla::make_twins {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The flotilla authors
 // SPDX-License-Identifier: Apache-2.0
-#include "prologue.hpp"
+#include "make_twins/prologue.hpp"
 
 #include <flotilla/detail/kernel_twin.hpp>
 #include <utility>

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The flotilla authors
 // SPDX-License-Identifier: Apache-2.0
-#include "ptx_module.hpp"
+#include "make_twins/ptx_module.hpp"
 
 namespace flotilla::make_twins {
 

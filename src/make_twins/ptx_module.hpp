@@ -13,7 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "scanner.hpp"
+#include "make_twins/scanner.hpp"
 
 namespace flotilla::make_twins {
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The flotilla authors
 // SPDX-License-Identifier: Apache-2.0
-#include "scanner.hpp"
+#include "make_twins/scanner.hpp"
 
 #include <algorithm>
 #include <utility>

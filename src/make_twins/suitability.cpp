@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: The flotilla authors
 // SPDX-License-Identifier: Apache-2.0
-#include "suitability.hpp"
+#include "make_twins/suitability.hpp"
 
 #include <algorithm>
 #include <array>
 #include <flotilla/detail/kernel_twin.hpp>
 #include <set>
 
-#include "token_reader.hpp"
+#include "make_twins/token_reader.hpp"
 
 namespace flotilla::make_twins {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "ptx_module.hpp"
+#include "make_twins/ptx_module.hpp"
 
 namespace flotilla::make_twins {
 

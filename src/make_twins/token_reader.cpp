@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The flotilla authors
 // SPDX-License-Identifier: Apache-2.0
-#include "token_reader.hpp"
+#include "make_twins/token_reader.hpp"
 
 #include <charconv>
 #include <vector>

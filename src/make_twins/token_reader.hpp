@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "scanner.hpp"
+#include "make_twins/scanner.hpp"
 
 namespace flotilla::make_twins {
 

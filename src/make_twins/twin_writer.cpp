@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The flotilla authors
 // SPDX-License-Identifier: Apache-2.0
-#include "twin_writer.hpp"
+#include "make_twins/twin_writer.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -8,8 +8,8 @@
 #include <string_view>
 #include <utility>
 
-#include "prologue.hpp"
-#include "suitability.hpp"
+#include "make_twins/prologue.hpp"
+#include "make_twins/suitability.hpp"
 
 namespace flotilla::make_twins {
 namespace {
