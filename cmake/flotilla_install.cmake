@@ -53,3 +53,5 @@ file(RELATIVE_PATH pc_to_prefix "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
 string(REGEX REPLACE "/$" "" pc_to_prefix "${pc_to_prefix}")
 configure_file("${CMAKE_CURRENT_LIST_DIR}/flotilla.pc.in" "${PROJECT_BINARY_DIR}/cmake/flotilla.pc" @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/cmake/flotilla.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" ${for_development})
+
+include("${CMAKE_CURRENT_LIST_DIR}/flotilla_cps.cmake")

@@ -33,6 +33,8 @@ module flotilla
   integer(c_int), parameter, public :: flotilla_still_used = 22
   integer(c_int), parameter, public :: flotilla_other_error = 23
   integer(c_int), parameter, public :: flotilla_timed_out = 24
+  integer(c_int), parameter, public :: flotilla_compile_error = 25
+  integer(c_int), parameter, public :: flotilla_no_compiler = 26
   integer(c_int), parameter, public :: flotilla_automatic = -1
   integer(c_int), parameter, public :: flotilla_gpu = 0
   integer(c_int), parameter, public :: flotilla_cpu = 1
@@ -139,6 +141,27 @@ module flotilla
     type(c_ptr) :: cpu = c_null_ptr
     integer(c_size_t) :: cpu_bytes = 0
     type(c_ptr) :: gpu_only = c_null_ptr
+  end type
+
+  type, public, bind(c) :: flotilla_compile_options
+    integer(c_size_t) :: size = 128
+    type(c_ptr) :: name = c_null_ptr
+    type(c_ptr) :: defines = c_null_ptr
+    type(c_ptr) :: include_directories = c_null_ptr
+    type(c_ptr) :: name_expressions = c_null_ptr
+    type(c_ptr) :: gpu_options = c_null_ptr
+    type(c_ptr) :: cpu_options = c_null_ptr
+    integer(c_int) :: standard = 0
+    integer(c_int) :: fast_math = 0
+    integer(c_int) :: no_twins = 0
+    integer(c_int) :: no_cache = 0
+    type(c_ptr) :: cache_directory = c_null_ptr
+    integer(c_size_t) :: cache_bytes = 0
+    type(c_ptr) :: cpu_compiler = c_null_ptr
+    type(c_ptr) :: nvrtc = c_null_ptr
+    integer(c_int64_t) :: timeout_ns = 0
+    type(c_ptr) :: log = c_null_ptr
+    integer(c_size_t) :: log_bytes = 0
   end type
 
   type, public, bind(c) :: flotilla_place
@@ -331,6 +354,14 @@ module flotilla
       import
       type(flotilla_runtime), value :: rt
       character(kind=c_char), intent(in), optional :: path(*)
+      type(flotilla_program), intent(inout), optional :: made
+      integer(c_int) :: got
+    end function
+    function flotilla_program_compile(rt, source, options, made) result(got) bind(c)
+      import
+      type(flotilla_runtime), value :: rt
+      character(kind=c_char), intent(in), optional :: source(*)
+      type(flotilla_compile_options), intent(in), optional :: options
       type(flotilla_program), intent(inout), optional :: made
       integer(c_int) :: got
     end function
@@ -734,6 +765,7 @@ module flotilla
   public :: flotilla_get_counters
   public :: flotilla_program_load
   public :: flotilla_program_load_file
+  public :: flotilla_program_compile
   public :: flotilla_program_kernel
   public :: flotilla_kernel_parameter_count
   public :: flotilla_kernel_parameter_bytes

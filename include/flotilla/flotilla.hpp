@@ -20,9 +20,12 @@
 #include <flotilla/device/health.hpp>
 #include <flotilla/device/memory_info.hpp>
 #include <flotilla/device/peer_access.hpp>
+#include <flotilla/error/compile_error.hpp>
 #include <flotilla/error/driver_status.hpp>
 #include <flotilla/error/error.hpp>
+#include <flotilla/error/log.hpp>
 #include <flotilla/interop.hpp>
+#include <flotilla/kernel/compile.hpp>
 #include <flotilla/kernel/data_launch.hpp>
 #include <flotilla/kernel/image.hpp>
 #include <flotilla/kernel/kernel.hpp>

@@ -9,6 +9,8 @@
 #include <string>
 #include <utility>
 
+#include <flotilla/error/compile_error.hpp>
+
 namespace flotilla::python {
 
 namespace {
@@ -36,6 +38,9 @@ enum kinds : unsigned {
   forked,
   driver,
   memory,
+  compilation,
+  no_compilers,
+  too_late,
   kinds_count
 };
 
@@ -82,6 +87,11 @@ class_entry const entries[kinds_count] = {
      "A call of the CUDA driver failed. `status` is the status of the driver, and `call` the name "
      "of the function."},
     {"OutOfMemory", other, &PyExc_MemoryError, "There is no host memory left."},
+    {"CompileError", other, nullptr,
+     "A source does not compile. `source` is the file of the first error, `line` its line, and "
+     "`log` what the compiler printed."},
+    {"NoCompiler", other, nullptr, "There is no NVRTC or no C++ compiler."},
+    {"TimedOut", other, &PyExc_TimeoutError, "A compiler took too long."},
 };
 
 std::array<PyObject*, kinds_count> classes{};
@@ -140,6 +150,16 @@ nb::object convert(std::exception_ptr const& why) {
     return make(invalid, e.what());
   } catch (bad_image const& e) {
     return make(bad_images, e.what());
+  } catch (compile_error const& e) {
+    nb::object made = make(compilation, e.what());
+    made.attr("source") = nb::str(e.source().c_str());
+    made.attr("line") = e.line();
+    made.attr("log") = nb::str(e.log().c_str());
+    return made;
+  } catch (no_compiler const& e) {
+    return make(no_compilers, e.what());
+  } catch (timed_out const& e) {
+    return make(too_late, e.what());
   } catch (gpu_only_kernel const& e) {
     return make(gpu_only, e.what());
   } catch (missing_dependency const& e) {

@@ -17,6 +17,7 @@
 #include <flotilla/task/event_fd.hpp>
 #include <flotilla/task/host_task.hpp>
 
+#include "compile.hpp"
 #include "deferred.hpp"
 #include "errors.hpp"
 #include "foreign.hpp"
@@ -110,6 +111,10 @@ void bind_runtime(nb::module_& to) {
           "the devices.")
       .def("load_file", load_file, "file"_a,
            "Loads a file: a cubin, fatbin or PTX file for GPUs, or a CPU image.")
+      .def("compile", compile, "source"_a, "options"_a, nb::sig(compile_signature),
+           "Compiles a source and loads it: with NVRTC for GPUs, with a C++ compiler of this "
+           "machine "
+           "for CPU devices. docs/compile.md describes the options; `timeout` is in seconds.")
       .def(
           "empty",
           [](py_runtime const& self, nb::handle shape, nb::handle dtype, unsigned device) {

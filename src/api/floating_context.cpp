@@ -6,10 +6,10 @@
 
 #include <cuda.h>
 
-#include <cstdio>
 #include <utility>
 
 #include "base/access.hpp"
+#include "base/log.hpp"
 #include "context/context_handle.hpp"
 #include "context/green.hpp"
 #include "context/host_memory.hpp"
@@ -123,10 +123,11 @@ context_scope::~context_scope() {
   context::close_scope();
   int const above = context::leave(*detail::access::api(context_), context_.handle());
   if (above != 0) {
-    std::fprintf(stderr, "flotilla: when the scope of %s ended, %s\n",
-                 context::in_words(context_.handle()).c_str(),
-                 above > 0 ? "other contexts were above it on the stack; the scope has popped them"
-                           : "its context was popped already");
+    base::log_format(log_level::warning, "when the scope of %s ended, %s",
+                     context::in_words(context_.handle()).c_str(),
+                     above > 0
+                         ? "other contexts were above it on the stack; the scope has popped them"
+                         : "its context was popped already");
   }
 }
 

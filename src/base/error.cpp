@@ -1,8 +1,11 @@
 // SPDX-FileCopyrightText: The flotilla authors
 // SPDX-License-Identifier: Apache-2.0
+#include <flotilla/error/compile_error.hpp>
 #include <flotilla/error/error.hpp>
 
 #include <utility>
+
+#include "base/driver_notes.hpp"
 
 namespace flotilla {
 inline namespace v0_1 {
@@ -32,10 +35,12 @@ task_failed::~task_failed() = default;
 poisoned::~poisoned() = default;
 used_after_fork::~used_after_fork() = default;
 trace_failed::~trace_failed() = default;
+compile_error::~compile_error() = default;
+no_compiler::~no_compiler() = default;
 
 driver_error::driver_error(driver_status status, std::string call, std::string subject)
     : error(call + " failed on " + subject + ": " + to_string(status) + " (" +
-            std::to_string(static_cast<int>(status)) + ")"),
+            std::to_string(static_cast<int>(status)) + ")" + base::take_driver_notes()),
       status_(status),
       call_(std::move(call)),
       subject_(std::move(subject)) {}
@@ -53,6 +58,10 @@ bulk_error::bulk_error(std::size_t index, std::size_t count, std::string const& 
 task_failed::task_failed(int code, std::string const& what) : error(what), code_(code) {}
 
 poisoned::poisoned(driver_status status, std::string const& what) : error(what), status_(status) {}
+
+compile_error::compile_error(std::string source, std::size_t line, std::string log,
+                             std::string const& what)
+    : error(what), source_(std::move(source)), line_(line), log_(std::move(log)) {}
 
 }  // namespace v0_1
 }  // namespace flotilla

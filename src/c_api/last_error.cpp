@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <new>
 
+#include <flotilla/error/compile_error.hpp>
 #include <flotilla/error/error.hpp>
 
 #include "c_api/call.hpp"
@@ -74,6 +75,10 @@ void classify(std::exception_ptr const& why, flotilla_error_details& to) {
     to.status = FLOTILLA_INVALID_ARGUMENT;
   } catch (bad_image const&) { to.status = FLOTILLA_BAD_IMAGE; } catch (gpu_only_kernel const&) {
     to.status = FLOTILLA_GPU_ONLY_KERNEL;
+  } catch (compile_error const&) {
+    to.status = FLOTILLA_COMPILE_ERROR;
+  } catch (no_compiler const&) {
+    to.status = FLOTILLA_NO_COMPILER;
   } catch (missing_dependency const&) {
     to.status = FLOTILLA_MISSING_DEPENDENCY;
   } catch (runtime_closed const&) {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "c_api/call.hpp"
+#include "c_api/compile_options_of.hpp"
 #include "c_api/objects.hpp"
 
 namespace flotilla::c_api {
@@ -83,6 +84,25 @@ flotilla_status flotilla_program_load_file(flotilla_runtime rt, char const* path
     load(rt, made, [&](flotilla::runtime& with) {
       return with.load(std::filesystem::path{text_of(path, "path")});
     });
+  });
+}
+
+flotilla_status flotilla_program_compile(flotilla_runtime rt, char const* source,
+                                         flotilla_compile_options const* options,
+                                         flotilla_program* made) {
+  return guarded("flotilla_program_compile", [&] {
+    static constexpr flotilla_compile_options defaults = FLOTILLA_COMPILE_OPTIONS_INIT;
+    flotilla_compile_options const& given = options == nullptr ? defaults : *options;
+    flotilla::compile_options const checked = compile_options_of(given);
+    write_log(given, "");
+    try {
+      load(rt, made, [&](flotilla::runtime& with) {
+        return flotilla::compile(with, text_of(source, "source"), checked);
+      });
+    } catch (flotilla::compile_error const& why) {
+      write_log(given, why.log());
+      throw;
+    }
   });
 }
 

@@ -3,9 +3,9 @@
 #include "context/context_handle.hpp"
 
 #include <atomic>
-#include <cstdio>
 #include <utility>
 
+#include "base/log.hpp"
 #include "context/registry.hpp"
 #include "driver/check.hpp"
 
@@ -84,9 +84,9 @@ void context_handle::destroy() noexcept {
   if (source_->shared()) { restore_settings(); }
   if (on_stacks != 0) {
     // Leaking the context is better than leaving a destroyed context on a thread's stack.
-    std::fprintf(stderr,
-                 "flotilla: the context of %s is leaked, because a thread still has it current\n",
-                 subject_.c_str());
+    base::log_format(log_level::warning,
+                     "the context of %s is leaked, because a thread still has it current",
+                     subject_.c_str());
     handle_ = nullptr;
     return;
   }
@@ -112,8 +112,8 @@ void context_handle::report_failure(char const* call, CUresult answer) const noe
       !is_sticky(driver::status_of(answer))) {
     // Prints the number of the status instead of its name. Getting the name allocates memory, and
     // the call may have failed because memory ran out.
-    std::fprintf(stderr, "flotilla: %s failed on %s with CUresult %d\n", call, subject_.c_str(),
-                 static_cast<int>(answer));
+    base::log_format(log_level::error, "%s failed on %s with CUresult %d", call, subject_.c_str(),
+                     static_cast<int>(answer));
   }
 }
 

@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "context/lease.hpp"
 
-#include <cstdio>
-
+#include "base/log.hpp"
 #include "driver/check.hpp"
 
 namespace flotilla::context {
@@ -80,10 +79,10 @@ current_scope::~current_scope() {
   }
   CUresult const why = answer == CUDA_SUCCESS ? CUDA_ERROR_INVALID_CONTEXT : answer;
   gate_.retired_.store(why, std::memory_order_relaxed);
-  std::fprintf(stderr,
-               "flotilla: cuCtxPopCurrent did not return the context of %s: %s; the device can no "
-               "longer be used\n",
-               context.subject().c_str(), to_string(driver::status_of(why)).c_str());
+  base::log_format(log_level::error,
+                   "cuCtxPopCurrent did not return the context of %s: %s; the device can no "
+                   "longer be used",
+                   context.subject().c_str(), to_string(driver::status_of(why)).c_str());
 }
 
 }  // namespace flotilla::context

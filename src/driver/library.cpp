@@ -17,6 +17,7 @@
 #include "cpu_driver/api/control.hpp"
 #include "cpu_driver/api/resolver.hpp"
 #include "driver/check.hpp"
+#include "driver/driver_log.hpp"
 
 namespace flotilla::driver {
 
@@ -116,6 +117,7 @@ opened open_gpu_driver() {
       made.text += ", but no device";
       return made;
     }
+    use_log_of(of_library(library.handle));
     made.api = std::move(api);
   } catch (error const& why) { made.text = std::string{"no usable driver: "} + why.what(); }
   return made;

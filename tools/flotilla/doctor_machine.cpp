@@ -14,6 +14,7 @@
 #include <flotilla/device/driver_report.hpp>
 #include <flotilla/settings/settings.hpp>
 
+#include "doctor_surroundings.hpp"
 #include "finding.hpp"
 
 namespace tool {
@@ -113,15 +114,12 @@ bool examine_drivers(findings& into) {
     }
   }
   into.push_back(std::move(gpu));
-  std::string module;
-  if (std::ifstream version{"/proc/driver/nvidia/version"}; std::getline(version, module)) {
-    into.push_back({grades::ok, "kernel module", module, ""});
-  }
   into.push_back({grades::ok, "CPU driver", drivers.cpu_text, ""});
   if (std::string const visible = from_environment("CUDA_VISIBLE_DEVICES"); !visible.empty()) {
     into.push_back({grades::note, "CUDA_VISIBLE_DEVICES", visible,
                     "only these GPUs are visible; their ordinals start from 0"});
   }
+  examine_surroundings(into, {"/", from_environment, drivers.gpus ? drivers.devices.size() : 0});
   return drivers.gpus;
 }
 

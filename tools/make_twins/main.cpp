@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "add_twins.hpp"
-#include "scanner.hpp"
+#include "make_twins/add_twins.hpp"
+#include "make_twins/scanner.hpp"
 
 namespace {
 

@@ -5,6 +5,7 @@
 /** Programs and kernels. */
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include <flotilla/c/export.h>
 #include <flotilla/c/handles.h>
@@ -14,8 +15,8 @@ FLOTILLA_C_BEGIN
 
 /** Compiled kernels in memory. The bytes must stay as long as a runtime uses them. */
 typedef struct flotilla_image {
-  size_t size;       /**< sizeof(flotilla_image) */
-  char const* name;  /**< used in texts of errors; not null */
+  size_t size;      /**< sizeof(flotilla_image) */
+  char const* name; /**< used in texts of errors; not null */
   /** A fatbin, a cubin, or PTX text that ends with a zero byte; or null. */
   void const* gpu;
   size_t gpu_bytes;
@@ -40,6 +41,48 @@ FLOTILLA_C_EXPORT flotilla_status flotilla_program_load(flotilla_runtime rt,
  * @return FLOTILLA_BAD_IMAGE  The file is missing, unreadable, or has another format. */
 FLOTILLA_C_EXPORT flotilla_status flotilla_program_load_file(flotilla_runtime rt, char const* path,
                                                              flotilla_program* made);
+
+/** How flotilla_program_compile() compiles. docs/compile.md describes the options. A null pointer
+ * means none or the default. A list ends with a null pointer. */
+typedef struct flotilla_compile_options {
+  size_t size;                /**< sizeof(flotilla_compile_options) */
+  char const* name;           /**< of the source, in errors; default "kernels.cu" */
+  char const* const* defines; /**< "NAME" or "NAME=VALUE" */
+  char const* const* include_directories;
+  char const* const* name_expressions; /**< instances of templates, such as "scale<float>" */
+  char const* const* gpu_options;      /**< more options for NVRTC */
+  char const* const* cpu_options;      /**< more options for the C++ compiler */
+  int standard;                        /**< of C++: 17 or 20; 0: the default, 20 */
+  int fast_math;                       /**< not 0: less precise, faster arithmetic */
+  int no_twins;                        /**< not 0: no twins for GPUs */
+  int no_cache;                        /**< not 0: the cache on disk is not used */
+  char const* cache_directory;
+  size_t cache_bytes;       /**< the limit of the cache; 0: the default, 256 MiB */
+  char const* cpu_compiler; /**< the path of a C++ compiler */
+  char const* nvrtc;        /**< the path of NVRTC's library */
+  uint64_t timeout_ns;      /**< 0: the default, 120 s. Rounded up to milliseconds. */
+  /** Null, or memory of `log_bytes` bytes for what the compiler says if the source does not compile.
+   * The text ends with a zero byte, and is cut off if it is too long. After a success it is empty. */
+  char* log;
+  size_t log_bytes;
+} flotilla_compile_options;
+
+#define FLOTILLA_COMPILE_OPTIONS_INIT                                                          \
+  {                                                                                            \
+    sizeof(flotilla_compile_options), NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, 0, NULL, 0, \
+        NULL, NULL, 0, NULL, 0                                                                 \
+  }
+
+/** Compiles a source for the devices of a runtime, and loads it: with NVRTC for GPUs, and with a C++
+ * compiler of this machine for CPU devices. Blocks until the compiler has finished.
+ * @param options  Null: the defaults.
+ * @return FLOTILLA_COMPILE_ERROR     The source does not compile, or has no kernel.
+ *         FLOTILLA_NO_COMPILER       There is no NVRTC or no C++ compiler.
+ *         FLOTILLA_INVALID_ARGUMENT  An option is wrong. The text names it.
+ *         FLOTILLA_TIMED_OUT         The compiler took longer than `timeout_ns`. */
+FLOTILLA_C_EXPORT flotilla_status flotilla_program_compile(flotilla_runtime rt, char const* source,
+                                                           flotilla_compile_options const* options,
+                                                           flotilla_program* made);
 
 /** Gets a kernel of a program: for each name always the same handle. A kernel with a parameter of
  * type flotilla::task_status cannot be launched from C.

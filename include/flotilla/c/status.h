@@ -62,7 +62,11 @@ typedef enum flotilla_status {
   /** Any other failure. */
   FLOTILLA_OTHER_ERROR = 23,
   /** The task did not begin in time (flotilla_task_options::timeout_ns), so it did not run. */
-  FLOTILLA_TIMED_OUT = 24
+  FLOTILLA_TIMED_OUT = 24,
+  /** The source of a kernel does not compile. The text has the log of the compiler. */
+  FLOTILLA_COMPILE_ERROR = 25,
+  /** This machine has no compiler for kernels. The text says what to install. */
+  FLOTILLA_NO_COMPILER = 26
 } flotilla_status;
 
 /** Returns the name of a status, such as "FLOTILLA_BAD_IMAGE". Never null. */

@@ -4,9 +4,12 @@
 /// The part of the kernel language that nvcc needs (see kernel_language.hpp).
 
 // Kernel sources may use assert and printf without including a header, because the kernel language
-// declares both for a host compiler. These headers declare both for nvcc.
+// declares both for a host compiler. These headers declare both for nvcc. NVRTC has no headers of
+// the C library, but declares both by itself.
+#if !defined(__CUDACC_RTC__)
 #include <assert.h>
 #include <stdio.h>
+#endif
 
 /// Defines `type* name`, which points to the block's dynamic shared memory. The memory is aligned
 /// to 16 bytes.

@@ -5,12 +5,12 @@
 #include <pthread.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 #include <new>
 #include <string>
 #include <utility>
 
+#include "base/log.hpp"
 #include "cpu_driver/base/wake_all.hpp"
 #include "cpu_driver/context/device.hpp"
 #include "cpu_driver/fault/injection.hpp"
@@ -43,7 +43,7 @@ CUresult driver_state::initialise() {
   if (!is_valid) {
 #ifdef FLOTILLA_CPU_DROPIN
     // A program that uses the driver API gets only the status. flotilla itself throws the reason.
-    std::fprintf(stderr, "flotilla CPU driver: %s\n", error.c_str());
+    base::log(log_level::error, "CPU driver: " + error);
 #endif
     start_error_ = std::move(error);
     return CUDA_ERROR_INVALID_VALUE;

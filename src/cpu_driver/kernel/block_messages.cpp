@@ -4,6 +4,7 @@
 // The output of a block: the text that its threads print, and error messages on stderr.
 #include <cstdio>
 
+#include "base/log.hpp"
 #include "cpu_driver/kernel/block.hpp"
 #include "cpu_driver/kernel/device_printf.hpp"
 
@@ -24,8 +25,8 @@ void block_runner::report_assert(char const* expression, char const* file, unsig
 void block_runner::complain(char const* what) const {
   cpu::index3 const b = services_.block_index;
   cpu::index3 const t = services_.thread_index;
-  std::fprintf(stderr, "flotilla: kernel %s, block (%u,%u,%u), thread (%u,%u,%u): %s\n",
-               grid_->kernel->name, b.x, b.y, b.z, t.x, t.y, t.z, what);
+  base::log_format(log_level::error, "kernel %s, block (%u,%u,%u), thread (%u,%u,%u): %s",
+                   grid_->kernel->name, b.x, b.y, b.z, t.x, t.y, t.z, what);
 }
 
 void block_runner::report_deadlock() const {
@@ -34,11 +35,11 @@ void block_runner::report_deadlock() const {
     in_warps += static_cast<std::uint32_t>(__builtin_popcount(warps_[w].waiting));
   }
   cpu::index3 const b = services_.block_index;
-  std::fprintf(stderr,
-               "flotilla: kernel %s, block (%u,%u,%u) is deadlocked: of its %u threads, %u wait "
-               "at __syncthreads, %u wait in warp operations, and %u have exited\n",
-               grid_->kernel->name, b.x, b.y, b.z, services_.thread_count, barrier_arrived_,
-               in_warps, services_.exited_count);
+  base::log_format(log_level::error,
+                   "kernel %s, block (%u,%u,%u) is deadlocked: of its %u threads, %u wait "
+                   "at __syncthreads, %u wait in warp operations, and %u have exited",
+                   grid_->kernel->name, b.x, b.y, b.z, services_.thread_count, barrier_arrived_,
+                   in_warps, services_.exited_count);
 }
 
 }  // namespace flotilla::cpu_driver

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "base/log.hpp"
 #include "cpu_driver/context/context.hpp"
 #include "cpu_driver/context/device.hpp"
 #include "cpu_driver/kernel/image_format.hpp"
@@ -26,8 +27,8 @@ CUresult load_image(void const* code, std::size_t bytes,
   if (!loaded_image::recognised(code, bytes)) { return CUDA_ERROR_INVALID_IMAGE; }
   loaded = loaded_image::load(code, bytes);
   if (loaded) { return CUDA_SUCCESS; }
-  std::fprintf(stderr, "flotilla CPU driver: cannot load a CPU image: %s\n",
-               loaded_image::load_error());
+  base::log_format(log_level::error, "CPU driver: cannot load a CPU image: %s",
+                   loaded_image::load_error());
   return CUDA_ERROR_SHARED_OBJECT_INIT_FAILED;
 }
 

@@ -3,8 +3,9 @@
 #include "dispatch/fault/stuck_devices.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <string>
+
+#include "base/log.hpp"
 
 namespace flotilla::dispatch {
 
@@ -74,13 +75,14 @@ void stuck_devices::report(watched_device const& device, end_mark stuck,
       tasks = text_.describe(task, device.context.subject());
       return true;
     });
-    std::fprintf(stderr,
-                 "flotilla: %s is stuck: work that was launched there has not ended for %.2f s "
-                 "(runtime_options::stuck_after): %s. Nothing in this process can stop a running "
-                 "kernel. Until it ends, tasks that name no device go to other devices\n",
-                 device.context.subject().c_str(), std::chrono::duration<double>(time).count(),
-                 tasks.empty() ? "no task of this runtime" : tasks.c_str());
-  } catch (...) { std::fprintf(stderr, "flotilla: a device is stuck\n"); }  // no memory
+    base::log_format(
+        log_level::error,
+        "%s is stuck: work that was launched there has not ended for %.2f s "
+        "(runtime_options::stuck_after): %s. Nothing in this process can stop a running "
+        "kernel. Until it ends, tasks that name no device go to other devices",
+        device.context.subject().c_str(), std::chrono::duration<double>(time).count(),
+        tasks.empty() ? "no task of this runtime" : tasks.c_str());
+  } catch (...) { base::log(log_level::error, "a device is stuck"); }  // no memory
 }
 
 }  // namespace flotilla::dispatch

@@ -3,13 +3,13 @@
 #include "dispatch/ordering/continuation_table.hpp"
 
 #include <cstddef>
-#include <cstdio>
 #include <new>
 #include <utility>
 
 #include <flotilla/error/error.hpp>
 
 #include "base/fork_guard.hpp"
+#include "base/log.hpp"
 #include "base/tbb_bridge.hpp"
 #include "dispatch/task/failure.hpp"
 
@@ -20,14 +20,12 @@ namespace detail {
 completion_state::~completion_state() {
   if (threw && !asked.load(std::memory_order_relaxed)) {
     try {
-      std::fprintf(
-          stderr,
-          "flotilla: a continuation threw, and no thread asked its completion for the error: %s\n",
-          dispatch::make_failure(error)->text.c_str());
+      base::log(log_level::error,
+                "a continuation threw, and no thread asked its completion for the error: " +
+                    dispatch::make_failure(error)->text);
     } catch (...) {  // not enough memory for the text
-      std::fprintf(
-          stderr,
-          "flotilla: a continuation threw, and no thread asked its completion for the error\n");
+      base::log(log_level::error,
+                "a continuation threw, and no thread asked its completion for the error");
     }
   }
 }
@@ -167,10 +165,10 @@ void continuation_table::give_to_executor(state_ptr state) noexcept {
     // The job was destroyed, which has made the callable due again, or the executor has kept it.
     if (has_complained_.exchange(true, std::memory_order_relaxed)) { return; }
     try {
-      std::fprintf(stderr, "flotilla: the continuation executor threw: %s\n",
-                   make_failure(std::current_exception())->text.c_str());
+      base::log(log_level::error,
+                "the continuation executor threw: " + make_failure(std::current_exception())->text);
     } catch (...) {  // not enough memory for the text
-      std::fprintf(stderr, "flotilla: the continuation executor threw\n");
+      base::log(log_level::error, "the continuation executor threw");
     }
   }
 }
@@ -215,9 +213,9 @@ void continuation_table::take_back(state_ptr state) noexcept {
 
 void continuation_table::complain_of_drop() noexcept {
   if (!has_complained_.exchange(true, std::memory_order_relaxed)) {
-    std::fprintf(stderr,
-                 "flotilla: the continuation executor destroyed a job without running it; flotilla "
-                 "runs this and all further such continuations itself\n");
+    base::log(log_level::warning,
+              "the continuation executor destroyed a job without running it; flotilla runs this "
+              "and all further such continuations itself");
   }
 }
 

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dispatch/ordering/posted_errors.hpp"
 
-#include <cstdio>
 #include <new>
 #include <utility>
 
+#include "base/log.hpp"
 #include "dispatch/task/failure.hpp"
 
 namespace flotilla::dispatch {
@@ -14,10 +14,10 @@ namespace {
 
 void print(std::exception_ptr const& why) noexcept {
   try {
-    std::fprintf(stderr, "flotilla: a posted task failed: %s\n", make_failure(why)->text.c_str());
+    base::log(log_level::error, "a posted task failed: " + make_failure(why)->text);
   } catch (std::bad_alloc const&) {
-    std::fprintf(
-        stderr, "flotilla: a posted task failed; there was not enough memory for its error text\n");
+    base::log(log_level::error,
+              "a posted task failed; there was not enough memory for its error text");
   }
 }
 

@@ -8,6 +8,7 @@
 
 #include <flotilla/error/error.hpp>
 
+#include "base/log.hpp"
 #include "base/processors.hpp"
 
 namespace flotilla::dispatch {
@@ -32,6 +33,7 @@ runtime_options checked_options(runtime_options options) {
     throw invalid_argument("runtime_options::stuck_after must be 0 or more, but is " +
                            std::to_string(options.stuck_after.count()) + " ms");
   }
+  base::check_log_environment();
   return options;
 }
 

@@ -13,7 +13,8 @@
 
 namespace flotilla::dispatch {
 
-/// Returns `options` if they are valid. @throws invalid_argument
+/// Returns `options` if they are valid, and applies those of the log.
+/// @throws invalid_argument, unknown_setting
 [[nodiscard]] runtime_options checked_options(runtime_options options);
 
 /// Returns the checks that the runtime makes: those of the options, or else those of the

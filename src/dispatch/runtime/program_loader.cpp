@@ -140,6 +140,18 @@ std::uint32_t program_loader::add(std::string const& name, CUlibrary library) co
   }));
 }
 
+void program_loader::rename(std::uint32_t program, kernel_aliases const& aliases) const {
+  program_entry& entry = parts_.kernels.programs[program];
+  for (auto const& [symbol, names] : aliases) {
+    auto const found = entry.kernels.find(symbol);
+    if (found == entry.kernels.end()) { continue; }
+    std::uint32_t const index = found->second;
+    entry.kernels.erase(found);
+    for (std::string const& name : names) { entry.kernels.emplace(name, index); }
+    parts_.kernels.kernels[index].name = names.front();  // for messages
+  }
+}
+
 std::uint32_t program_loader::index_of(program_entry const& program, std::string_view name) const {
   auto const found = program.kernels.find(name);
   if (found != program.kernels.end()) { return found->second; }

@@ -4,6 +4,7 @@
 // Loads programs on every device, and finds kernels and variables in them.
 
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,6 +18,9 @@
 #include "dispatch/waiting/control.hpp"
 
 namespace flotilla::dispatch {
+
+/// By the name of a kernel in the code: the names that the program uses instead.
+using kernel_aliases = std::map<std::string, std::vector<std::string>>;
 
 /// A kernel has one handle for all contexts. The loader loads each kernel into all contexts
 /// immediately. Otherwise the driver would load it at its first launch, and this would stall the
@@ -43,6 +47,8 @@ class program_loader {
   /// @param kernels  The names of the image's kernels, which are only for GPUs.
   [[nodiscard]] std::uint32_t load_gpu_only(std::string const& name,
                                             std::vector<std::string> kernels) const;
+  /// Renames kernels of a program that was just loaded. No other thread may know the program yet.
+  void rename(std::uint32_t program, kernel_aliases const& aliases) const;
   /// Finds a kernel and checks that its parameters match `layout`. @return the index of the kernel.
   /// @throws unknown_symbol, gpu_only_kernel, invalid_argument
   [[nodiscard]] std::uint32_t find_kernel(std::uint32_t program, std::string_view name,

@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // How a runtime ends.
-#include <cstdio>
 #include <exception>
 #include <memory>
 #include <utility>
 
 #include <flotilla/task/callable.hpp>
 
+#include "base/log.hpp"
 #include "dispatch/runtime/runtime_state.hpp"
 
 namespace flotilla::dispatch {
@@ -39,10 +39,11 @@ void runtime_state::end(runtime_state& runtime) noexcept {
   // User code inside a callable or continuation can end a static runtime by calling std::exit. The
   // shutdown would wait for that user code, and that user code waits for the shutdown.
   if (is_inside_user_code(runtime)) {
-    std::fprintf(stderr,
-                 "flotilla: a runtime was destroyed inside one of its own callables or "
-                 "continuations (std::exit destroys static objects): its open tasks are abandoned "
-                 "and its memory is not freed\n");
+    base::log_format(
+        log_level::error,
+        "a runtime was destroyed inside one of its own callables or "
+        "continuations (std::exit destroys static objects): its open tasks are abandoned "
+        "and its memory is not freed");
     return;
   }
   runtime.shut_down();
@@ -96,7 +97,7 @@ void runtime_state::shut_down() noexcept {
       chunks_[i].unregister();
       devices[i].destroy_resources();
     } catch (std::exception const& why) {
-      if (!is_poisoned) { std::fprintf(stderr, "flotilla: %s\n", why.what()); }
+      if (!is_poisoned) { base::log(log_level::error, why.what()); }
     }
     // Count while this thread holds the lease. Otherwise another thread might have ended a task
     // without having counted the task's ticket yet.

@@ -3,8 +3,8 @@
 #include "dispatch/runtime/runtime_registry.hpp"
 
 #include <atomic>
-#include <cstdio>
 
+#include "base/log.hpp"
 #include "dispatch/runtime/runtime_state.hpp"
 
 namespace flotilla::dispatch::runtime_registry {
@@ -75,10 +75,10 @@ runtime_state* find(std::uint64_t number) noexcept {
 runtime_state* find_for_destructor(std::uint64_t number, char const* object) noexcept {
   runtime_state* const found = find(number);
   if (found != nullptr && !found->has_ended()) { return found; }
-  std::fprintf(stderr,
-               "flotilla: %s was destroyed after its runtime, which may have freed its memory "
-               "already; destroy it before the runtime\n",
-               object);
+  base::log_format(log_level::warning,
+                   "%s was destroyed after its runtime, which may have freed its memory "
+                   "already; destroy it before the runtime",
+                   object);
   return nullptr;
 }
 

@@ -4,7 +4,6 @@
 
 #include <atomic>
 #include <chrono>
-#include <cstdio>
 #include <exception>
 #include <string>
 #include <thread>
@@ -12,6 +11,7 @@
 
 #include <flotilla/error/error.hpp>
 
+#include "base/log.hpp"
 #include "dispatch/lane/lane_layout.hpp"
 #include "dispatch/runtime/trace_environment.hpp"
 #include "dispatch/trace/trace_session.hpp"
@@ -73,8 +73,8 @@ void trace_control::start_of_environment() const {
     static_cast<void>(start(*std::move(options)));
   } catch (std::exception const& why) {
     // The program does not depend on its trace.
-    std::fprintf(stderr, "flotilla: FLOTILLA_TRACE: %s; the program runs without a trace\n",
-                 why.what());
+    base::log_format(log_level::warning, "FLOTILLA_TRACE: %s; the program runs without a trace",
+                     why.what());
   }
 }
 

@@ -6,7 +6,6 @@
 
 #include <atomic>
 #include <chrono>
-#include <cstdio>
 #include <cstring>
 #include <new>
 #include <system_error>
@@ -15,6 +14,7 @@
 #include <flotilla/error/error.hpp>
 
 #include "base/fork_guard.hpp"
+#include "base/log.hpp"
 
 namespace flotilla {
 inline namespace v0_1 {
@@ -112,8 +112,8 @@ void trace_session::run() noexcept {
   } catch (std::bad_alloc const&) {
     tracer_.end();
     failed_ = true;
-    std::fprintf(stderr, "flotilla: no memory for the trace '%s'; it ends here\n",
-                 file_.path().c_str());
+    base::log_format(log_level::error, "no memory for the trace '%s'; it ends here",
+                     file_.path().c_str());
   }
 }
 
@@ -177,7 +177,7 @@ void trace_session::write() {
   if (is_good || failed_) { return; }
   tracer_.end();  // tasks need not pay for a trace that is lost
   failed_ = true;
-  std::fprintf(stderr, "flotilla: %s\n", error_text().c_str());
+  base::log(log_level::error, error_text());
 }
 
 std::string trace_session::error_text() const {
@@ -241,7 +241,7 @@ void trace_session::end_and_report() noexcept {
     if (base::fork_generation() == process_) { end(); }
   } catch (std::exception const& why) {
     // If `failed_` is set, the error was printed when it occurred.
-    if (!failed_) { std::fprintf(stderr, "flotilla: %s\n", why.what()); }
+    if (!failed_) { base::log(log_level::error, why.what()); }
   }
 }
 

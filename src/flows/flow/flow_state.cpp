@@ -3,13 +3,13 @@
 #include "flows/flow/flow_state.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <exception>
 #include <utility>
 
 #include <flotilla/error/error.hpp>
 
 #include "base/access.hpp"
+#include "base/log.hpp"
 #include "dispatch/runtime/runtime_registry.hpp"
 #include "flows/placement/access_list.hpp"
 #include "flows/repeat/repeater.hpp"
@@ -115,10 +115,10 @@ void flow_state::retire(std::unique_ptr<detail::datum> which) noexcept {
       lock.lock();
     }
   } catch (std::exception const& why) {
-    std::fprintf(stderr,
-                 "flotilla: data '%s' ended while tasks use the memory of the program from which "
-                 "the data were made, and the destructor could not wait for them: %s\n",
-                 over->label.c_str(), why.what());
+    base::log_format(log_level::warning,
+                     "data '%s' ended while tasks use the memory of the program from which "
+                     "the data were made, and the destructor could not wait for them: %s",
+                     over->label.c_str(), why.what());
     lock.lock();
   }
   owner->planner_.tiles().release(*over);

@@ -3,10 +3,10 @@
 #pragma once
 // Explains on which device a task runs (FLOTILLA_EXPLAIN=placement).
 
-#include <cstdio>
 #include <string>
 #include <string_view>
 
+#include "base/log.hpp"
 #include "flows/data/datum.hpp"
 
 namespace flotilla::flows {
@@ -20,14 +20,12 @@ class placement_text {
   [[nodiscard]] bool is_on() const noexcept { return is_on_; }
   /// Call it only if the explanation is on.
   void add(place chosen, std::string_view why) {
-    text_ = "flotilla: " +
-            (label_.empty() ? std::string{"a task"} : "task '" + std::string{label_} + "'") +
-            " runs on device " + std::to_string(chosen.device().value) + ": " + std::string{why} +
-            '\n';
+    text_ = (label_.empty() ? std::string{"a task"} : "task '" + std::string{label_} + "'") +
+            " runs on device " + std::to_string(chosen.device().value) + ": " + std::string{why};
   }
-  /// Prints the explanation on stderr.
+  /// Adds the explanation to the log.
   void print() const noexcept {
-    if (is_on_) { std::fputs(text_.c_str(), stderr); }
+    if (is_on_) { base::explain(text_); }
   }
 
  private:

@@ -7,7 +7,7 @@
 // at a time: all blocks end, each reads what the launches before have written, and a number is
 // written only when all launches up to its wave have ended. What a block writes is visible to
 // others only after its next release. The model follows the steps of order_code.cpp in
-// tools/make_twins, of note_block_ended and of order_records.
+// src/make_twins, of note_block_ended and of order_records.
 
 #include <gtest/gtest.h>
 
