@@ -35,6 +35,7 @@ enum kinds : unsigned {
   poison,
   forked,
   driver,
+  tracing,
   memory,
   kinds_count
 };
@@ -81,6 +82,7 @@ class_entry const entries[kinds_count] = {
     {"DriverError", other, nullptr,
      "A call of the CUDA driver failed. `status` is the status of the driver, and `call` the name "
      "of the function."},
+    {"TraceFailed", other, nullptr, "A trace cannot begin, or its file cannot be written."},
     {"OutOfMemory", other, &PyExc_MemoryError, "There is no host memory left."},
 };
 
@@ -150,7 +152,9 @@ nb::object convert(std::exception_ptr const& why) {
     return make(deadlock, e.what());
   } catch (task_cancelled const& e) {
     return make(cancelled, e.what());
-  } catch (used_after_fork const& e) { return make(forked, e.what()); } catch (error const& e) {
+  } catch (used_after_fork const& e) {
+    return make(forked, e.what());
+  } catch (trace_failed const& e) { return make(tracing, e.what()); } catch (error const& e) {
     return make(other, e.what());
   } catch (std::bad_alloc const&) {
     return make(memory, "there is no host memory left");
