@@ -62,7 +62,9 @@ typedef enum flotilla_status {
   /** Any other failure. */
   FLOTILLA_OTHER_ERROR = 23,
   /** The task did not begin in time (flotilla_task_options::timeout_ns), so it did not run. */
-  FLOTILLA_TIMED_OUT = 24
+  FLOTILLA_TIMED_OUT = 24,
+  /** A trace cannot begin, or its file cannot be written. */
+  FLOTILLA_TRACE_FAILED = 27
 } flotilla_status;
 
 /** Returns the name of a status, such as "FLOTILLA_BAD_IMAGE". Never null. */
