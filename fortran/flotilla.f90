@@ -35,6 +35,7 @@ module flotilla
   integer(c_int), parameter, public :: flotilla_timed_out = 24
   integer(c_int), parameter, public :: flotilla_compile_error = 25
   integer(c_int), parameter, public :: flotilla_no_compiler = 26
+  integer(c_int), parameter, public :: flotilla_trace_failed = 27
   integer(c_int), parameter, public :: flotilla_automatic = -1
   integer(c_int), parameter, public :: flotilla_gpu = 0
   integer(c_int), parameter, public :: flotilla_cpu = 1
@@ -85,6 +86,10 @@ module flotilla
   end type
 
   type, public, bind(c) :: flotilla_data
+    integer(c_int64_t) :: id = 0
+  end type
+
+  type, public, bind(c) :: flotilla_trace
     integer(c_int64_t) :: id = 0
   end type
 
@@ -239,6 +244,7 @@ module flotilla
   end type
 
   type, public, bind(c) :: flotilla_reduction
+    integer(c_size_t) :: size = 24
     type(c_ptr) :: identity = c_null_ptr
     type(c_funptr) :: combine = c_null_funptr
   end type
@@ -248,6 +254,21 @@ module flotilla
     integer(c_int) :: access = 0
     type(c_ptr) :: reduction = c_null_ptr
     type(flotilla_argument) :: argument = flotilla_argument()
+  end type
+
+  type, public, bind(c) :: flotilla_trace_options
+    integer(c_size_t) :: size = 32
+    type(c_ptr) :: file = c_null_ptr
+    integer(c_int32_t) :: every = 1
+    integer(c_size_t) :: memory = 0
+  end type
+
+  type, public, bind(c) :: flotilla_trace_summary
+    integer(c_size_t) :: size = 40
+    integer(c_int64_t) :: tasks = 0
+    integer(c_int64_t) :: dropped = 0
+    integer(c_int64_t) :: unfinished = 0
+    integer(c_int64_t) :: bytes = 0
   end type
 
   interface
@@ -745,6 +766,19 @@ module flotilla
       type(c_ptr), value :: user
       integer(c_int) :: got
     end function
+    function flotilla_trace_begin(rt, options, made) result(got) bind(c)
+      import
+      type(flotilla_runtime), value :: rt
+      type(flotilla_trace_options), intent(in), optional :: options
+      type(flotilla_trace), intent(inout), optional :: made
+      integer(c_int) :: got
+    end function
+    function flotilla_trace_end(trace, summary) result(got) bind(c)
+      import
+      type(flotilla_trace), value :: trace
+      type(flotilla_trace_summary), intent(inout), optional :: summary
+      integer(c_int) :: got
+    end function
   end interface
 
   public :: flotilla_status_name
@@ -814,6 +848,8 @@ module flotilla
   public :: flotilla_flow_submit_function
   public :: flotilla_flow_submit_host
   public :: flotilla_flow_repeat
+  public :: flotilla_trace_begin
+  public :: flotilla_trace_end
 
   !> The argument of a launch that is the value of a variable. The argument keeps the address of the
   !> variable. So the variable must have the attribute `target`, and must not change until the launch

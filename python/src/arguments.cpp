@@ -1,11 +1,14 @@
 // SPDX-FileCopyrightText: The flotilla authors
 // SPDX-License-Identifier: Apache-2.0
+#include <cstddef>
 #include <optional>
 #include <span>
 #include <string>
 
 #include <flotilla/error/error.hpp>
+#include <flotilla/kernel/untyped_data_launch.hpp>
 
+#include "data.hpp"
 #include "foreign.hpp"
 #include "found.hpp"
 #include "kernel.hpp"
@@ -17,28 +20,34 @@ namespace flotilla::python {
 namespace {
 
 /// Appends one argument. Each function returns false if the argument is of another kind.
+/// @tparam To  untyped_launch or untyped_data_launch
+template <class To>
 class appender {
  public:
-  appender(untyped_launch& to, runtime_core& owner, kernel_signature const& signature,
+  appender(To& to, std::size_t index, runtime_core& owner, kernel_signature const& signature,
            nb::handle value, kept_objects& kept)
       : to_{to},
+        index_{index},
         owner_{owner},
         signature_{signature},
         value_{value},
         kept_{kept},
-        type_{signature.type(to.size())} {}
+        type_{signature.type(index)} {}
 
   void append() {
     if (append_number() || append_buffer() || append_address() || append_scalar() ||
         append_array()) {
       return;
     }
+    if (found<py_use>(value_) != nullptr) {
+      refuse("is a use of data; submit it as Flow.submit(kernel.over(n), read(x), …)");
+    }
     refuse("is a " + type_of(value_) + ", which is no argument of a kernel");
   }
 
  private:
   [[noreturn]] void refuse(std::string const& why) const {
-    throw invalid_argument(signature_.subject(to_.size()) + " " + why);
+    throw invalid_argument(signature_.subject(index_) + " " + why);
   }
   [[nodiscard]] std::string declared() const { return " parameter '" + type_->text + "'"; }
 
@@ -58,9 +67,7 @@ class appender {
              " is a pointer; for an address, pass flotilla.Address(number)");
     }
     scalar_value made;
-    if (!write_number(value_, type_->element, made, signature_.subject(to_.size()))) {
-      return false;
-    }
+    if (!write_number(value_, type_->element, made, signature_.subject(index_))) { return false; }
     to_.append(made.bytes, type_->element.bytes);
     return true;
   }
@@ -70,7 +77,7 @@ class appender {
     if (buffer == nullptr) { return false; }
     check_pointer(buffer->element, "the buffer", false);
     if (&buffer->owner() != &owner_) {
-      throw wrong_runtime(signature_.subject(to_.size()) +
+      throw wrong_runtime(signature_.subject(index_) +
                           " is a buffer of another runtime than the kernel");
     }
     if (buffer->is_pinned()) {
@@ -153,7 +160,8 @@ class appender {
 
   void append_address_of(std::uintptr_t address) { to_.append(&address, sizeof address); }
 
-  untyped_launch& to_;
+  To& to_;
+  std::size_t const index_;
   runtime_core& owner_;
   kernel_signature const& signature_;
   nb::handle value_;
@@ -161,16 +169,66 @@ class appender {
   parameter_type const* const type_;  // null: not known
 };
 
+void check_count(std::size_t index, kernel_signature const& of) {
+  if (index < of.parameters.size()) { return; }
+  throw invalid_argument("kernel '" + of.name + "' has " + std::to_string(of.parameters.size()) +
+                         " parameters, but got more arguments");
+}
+
+/// @throws invalid_argument  The parameter has another type than the data.
+void check_use(kernel_signature const& of, std::size_t index, py_use const& use) {
+  auto const& objects = use.data->objects();
+  auto const refuse = [&](std::string const& why) {
+    throw invalid_argument(of.subject(index) + ", " + use.data->text() + ": " + why);
+  };
+  if (objects.is_token()) { refuse("a launch cannot use a token"); }
+  parameter_type const* const type = of.type(index);
+  if (type == nullptr) { return; }
+  std::string const parameter = "the parameter '" + type->text + "'";
+  if (!type->is_pointer && type->view_rank == 0) {
+    refuse(parameter + " is neither a pointer nor a flotilla::view");
+  }
+  if (type->view_rank != 0 && type->view_rank != objects.extents.size()) {
+    refuse(parameter + " does not have the " + std::to_string(objects.extents.size()) +
+           " dimensions of the data");
+  }
+  if (!type->points_to(objects.element)) {
+    refuse("the data have objects of the type " + objects.element.name() + ", but " + parameter +
+           " refers to " + (type->view_rank != 0 ? type->viewed : type->element).name());
+  }
+  if (use.mode == detail::access_mode::read && !type->is_read_only) {
+    refuse("the task only reads the data, but " + parameter + " does not refer to const");
+  }
+}
+
 }  // namespace
 
 void append_argument(untyped_launch& to, runtime_core& owner, kernel_signature const& signature,
                      nb::handle value, kept_objects& kept) {
-  if (to.size() >= signature.parameters.size()) {
-    throw invalid_argument("kernel '" + signature.name + "' has " +
-                           std::to_string(signature.parameters.size()) +
-                           " parameters, but got more arguments");
+  check_count(to.size(), signature);
+  appender{to, to.size(), owner, signature, value, kept}.append();
+}
+
+data_launch make_data_launch(flow_core const& flow, py_shaped_kernel const& kernel,
+                             nb::args const& arguments, used_data& uses, kept_objects& kept) {
+  if (kernel.owner != flow.owner()) {
+    throw wrong_runtime("kernel '" + kernel.signature->name +
+                        "' belongs to another runtime than the flow");
   }
-  appender{to, owner, signature, value, kept}.append();
+  untyped_data_launch made{kernel.kernel.arguments()};
+  std::size_t index = 0;
+  for (nb::handle const each : arguments) {
+    check_count(index, *kernel.signature);
+    if (py_use const* const use = found<py_use>(each)) {
+      check_use(*kernel.signature, index, *use);
+      auto const& objects = use->data->objects();
+      detail::append_use(made, uses.add(flow, *use), {objects.element.bytes, objects.extents});
+    } else {
+      appender{made, index, *kernel.owner, *kernel.signature, each, kept}.append();
+    }
+    ++index;
+  }
+  return made.finish();
 }
 
 py_launch make_launch(py_shaped_kernel const& kernel, nb::args const& arguments) {

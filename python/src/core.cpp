@@ -37,12 +37,12 @@ class closing_scope {
   bool& flag_;
 };
 
+}  // namespace
+
 void sleep_without_gil() {
   nb::gil_scoped_release const released;
   std::this_thread::sleep_for(std::chrono::milliseconds{1});
 }
-
-}  // namespace
 
 runtime_core::runtime_core(std::unique_ptr<runtime> made, bool is_single_threaded,
                            error_handler on_error)
@@ -80,6 +80,7 @@ void runtime_core::close() {
   runtime_->close();
   without_gil([this] { runtime_->wait_idle(); });
   while (calls_ != 0) { sleep_without_gil(); }
+  destroy_late();
   free_parts();
   if (parts_.empty()) { end(); }
   release_collected();
@@ -97,6 +98,12 @@ void runtime_core::close_all() noexcept {
     } catch (std::exception const&) {  // the interpreter ends anyway
     }
   }
+}
+
+void runtime_core::destroy_late() noexcept {
+  if (late_.empty() || inside_function::is_active()) { return; }
+  // Moved out first, because the destructors release the GIL, so that other threads come here too.
+  auto const taken = std::exchange(late_, {});
 }
 
 void runtime_core::free_parts() noexcept {

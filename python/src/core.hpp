@@ -56,6 +56,8 @@ class runtime_core : public std::enable_shared_from_this<runtime_core> {
   [[nodiscard]] bool is_closed() const noexcept { return is_closed_; }
   [[nodiscard]] bool is_single_threaded() const noexcept { return is_single_threaded_; }
   [[nodiscard]] bool has_gpus() const noexcept { return has_gpus_; }
+  /// Whether this process is a child of the one that made the runtime.
+  [[nodiscard]] bool is_in_child() const noexcept;
   [[nodiscard]] error_handler const& on_error() const noexcept { return on_error_; }
 
   /// Calls `function` without the GIL. `close` waits until all such calls have returned.
@@ -77,6 +79,11 @@ class runtime_core : public std::enable_shared_from_this<runtime_core> {
     return *kept_.emplace_back(std::make_unique<std::string const>(std::move(bytes)));
   }
 
+  /// Destroys an object later: in `close`, or in a call of `destroy_late` outside of functions of
+  /// tasks. For objects whose destructors wait for tasks.
+  void destroy_later(std::shared_ptr<void> object) { late_.push_back(std::move(object)); }
+  void destroy_late() noexcept;
+
   void add(owned_part& part) { parts_.insert(&part); }
   /// Also ends the runtime if it is closed and this was its last part.
   void remove(owned_part& part) noexcept;
@@ -93,7 +100,6 @@ class runtime_core : public std::enable_shared_from_this<runtime_core> {
     std::shared_ptr<runtime_core> const core_;
   };
   [[noreturn]] static void refuse_closed();
-  [[nodiscard]] bool is_in_child() const noexcept;
   void free_parts() noexcept;
   void end() noexcept;
 
@@ -107,9 +113,13 @@ class runtime_core : public std::enable_shared_from_this<runtime_core> {
   std::size_t calls_ = 0;    // how many threads are inside `without_gil`
   std::set<owned_part*> parts_;
   std::vector<std::unique_ptr<std::string const>> kept_;
+  std::vector<std::shared_ptr<void>> late_;  // what `destroy_later` has got
 };
 
 using core_ptr = std::shared_ptr<runtime_core>;
+
+/// Lets other Python threads run for a millisecond. The caller must hold the GIL.
+void sleep_without_gil();
 
 /// Marks that the current thread runs a Python function for a runtime, until the end of the block.
 class inside_function {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <optional>
 #include <string>
 
 #include <flotilla/error/error.hpp>
@@ -145,8 +146,44 @@ std::string type_name_of(std::vector<std::string> words) {
   return join();
 }
 
+/// Returns the type of the elements, or an opaque type.
+element_type known_type(std::string const& name) noexcept {
+  auto const found = std::find_if(c_types.begin(), c_types.end(),
+                                  [&name](c_type const& each) { return each.name == name; });
+  return found == c_types.end() ? element_type{} : found->type;
+}
+
+/// Reads a flotilla::view such as "view<float const, 2> x".
+/// @return empty  It is no view.
+std::optional<parameter_type> parse_view(std::vector<std::string> const& words,
+                                         std::string_view text) {
+  auto const open = std::find(words.begin(), words.end(), "<");
+  auto const close = std::find(words.begin(), words.end(), ">");
+  bool const is_view =
+      open != words.begin() && open < close && (open[-1] == "view" || open[-1] == "flotilla::view");
+  if (!is_view) { return std::nullopt; }
+  parameter_type made;
+  made.text = std::string{text};
+  made.view_rank = 1;
+  auto const comma = std::find(open, close, ",");
+  if (comma != close && comma + 1 != close) {
+    std::string const& rank = comma[1];
+    made.view_rank = rank.size() == 1 ? static_cast<std::size_t>(rank[0] - '0') : 0;
+  }
+  if (made.view_rank < 1 || made.view_rank > 3) {
+    throw invalid_argument("the view '" + made.text + "' must have 1 to 3 dimensions");
+  }
+  std::vector<std::string> inner(open + 1, comma);
+  made.is_read_only = std::erase(inner, "const") != 0;
+  std::string name;
+  for (std::string const& each : inner) { name.append(name.empty() ? "" : " ").append(each); }
+  made.viewed = known_type(name);
+  return made;
+}
+
 parameter_type parse_parameter(std::string_view text, std::size_t index) {
   std::vector<std::string> words = words_of(text);
+  if (auto view = parse_view(words, text)) { return *view; }
   parameter_type made;
   made.text = std::string{text};
   auto const star = std::find(words.begin(), words.end(), "*");
@@ -166,9 +203,7 @@ parameter_type parse_parameter(std::string_view text, std::size_t index) {
     throw invalid_argument("parameter " + std::to_string(index) +
                            " of the kernel is a task_status, which Python cannot pass");
   }
-  auto const known = std::find_if(c_types.begin(), c_types.end(),
-                                  [&name](c_type const& each) { return each.name == name; });
-  if (known != c_types.end() && !is_pointer_to_pointer) { made.element = known->type; }
+  if (!is_pointer_to_pointer) { made.element = known_type(name); }
   return made;
 }
 
@@ -231,11 +266,25 @@ element_type element_type_of_typestr(std::string_view text) {
   return made;
 }
 
+namespace {
+
+/// Returns where the parameter ends that begins at `begin`: at a comma outside of <>.
+std::size_t end_of_parameter(std::string_view list, std::size_t begin) noexcept {
+  int depth = 0;
+  for (std::size_t i = begin; i < list.size(); ++i) {
+    depth += list[i] == '<' ? 1 : list[i] == '>' ? -1 : 0;
+    if (list[i] == ',' && depth <= 0) { return i; }
+  }
+  return list.size();
+}
+
+}  // namespace
+
 std::vector<parameter_type> parse_parameters(std::string_view list) {
   std::vector<parameter_type> made;
   if (list.find_first_not_of(" \t\n") == std::string_view::npos) { return made; }
   for (std::size_t begin = 0; begin <= list.size();) {
-    std::size_t const end = std::min(list.find(',', begin), list.size());
+    std::size_t const end = end_of_parameter(list, begin);
     made.push_back(parse_parameter(list.substr(begin, end - begin), made.size()));
     begin = end + 1;
   }

@@ -43,13 +43,15 @@ struct element_type {
 struct parameter_type {
   element_type element;  // of a pointer: what it points to
   bool is_pointer = false;
-  bool is_read_only = false;  // a pointer to const
+  bool is_read_only = false;  // a pointer to const, or a view of const
+  std::size_t view_rank = 0;  // of a flotilla::view; otherwise 0
+  element_type viewed;        // of a flotilla::view: its objects
   std::string text;           // as the caller has written it
 
   /// Whether the host's memory of such elements may be the memory of the parameter.
   [[nodiscard]] bool points_to(element_type const& other) const noexcept {
-    return element.kind == element_kind::opaque || other.kind == element_kind::opaque ||
-           element == other;
+    element_type const& mine = view_rank != 0 ? viewed : element;
+    return mine.kind == element_kind::opaque || other.kind == element_kind::opaque || mine == other;
   }
 };
 

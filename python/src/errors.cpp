@@ -37,6 +37,7 @@ enum kinds : unsigned {
   poison,
   forked,
   driver,
+  tracing,
   memory,
   compilation,
   no_compilers,
@@ -86,6 +87,7 @@ class_entry const entries[kinds_count] = {
     {"DriverError", other, nullptr,
      "A call of the CUDA driver failed. `status` is the status of the driver, and `call` the name "
      "of the function."},
+    {"TraceFailed", other, nullptr, "A trace cannot begin, or its file cannot be written."},
     {"OutOfMemory", other, &PyExc_MemoryError, "There is no host memory left."},
     {"CompileError", other, nullptr,
      "A source does not compile. `source` is the file of the first error, `line` its line, and "
@@ -170,7 +172,9 @@ nb::object convert(std::exception_ptr const& why) {
     return make(deadlock, e.what());
   } catch (task_cancelled const& e) {
     return make(cancelled, e.what());
-  } catch (used_after_fork const& e) { return make(forked, e.what()); } catch (error const& e) {
+  } catch (used_after_fork const& e) {
+    return make(forked, e.what());
+  } catch (trace_failed const& e) { return make(tracing, e.what()); } catch (error const& e) {
     return make(other, e.what());
   } catch (std::bad_alloc const&) {
     return make(memory, "there is no host memory left");

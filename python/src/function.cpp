@@ -49,14 +49,20 @@ class context_scope {
 /// Calls a function. The caller must hold the GIL.
 /// @throws python_failure  The function raises.
 template <class... Arguments>
-void call(PyObject* function, Arguments&&... arguments) {
-  inside_function const inside;
+void call_outside(PyObject* function, Arguments&&... arguments) {
   try {
     nb::handle{function}(std::forward<Arguments>(arguments)...);
   } catch (nb::python_error& raised) {
     raised.restore();
     throw python_failure::take();
   }
+}
+
+/// Calls the function of a task. The caller must hold the GIL.
+template <class... Arguments>
+void call(PyObject* function, Arguments&&... arguments) {
+  inside_function const inside;
+  call_outside(function, std::forward<Arguments>(arguments)...);
 }
 
 /// Calls a function for which nobody waits. Prints its exception as Python does for destructors.
@@ -67,19 +73,33 @@ void call_unraisable(PyObject* function, nb::object const& error) {
   } catch (nb::python_error& raised) { raised.discard_as_unraisable(nb::handle{function}); }
 }
 
+nb::object context_of(task_context& task) {
+  return nb::cast(py_task_context{true, task.device().ordinal.value,
+                                  reinterpret_cast<std::uintptr_t>(task.context()),
+                                  reinterpret_cast<std::uintptr_t>(task.stream())});
+}
+
 nb::object object_of(std::exception_ptr const& why) {
   return why == nullptr ? nb::none() : exception_of(why);
 }
 
 }  // namespace
 
+void call_iteration(PyObject* function) { call_outside(function); }
+
+void call_function(PyObject* function, nb::list arguments) { call(function, *arguments); }
+
+void call_with_context(PyObject* function, task_context& task, nb::list const& arguments) {
+  nb::object const context = context_of(task);
+  context_scope const scope{context};
+  call(function, context, *arguments);
+}
+
 callable task_function(nb::handle runtime, nb::handle function) {
   return [owner = shared_object{runtime.ptr()},
           held = shared_object{function.ptr()}](task_context& task) {
     nb::gil_scoped_acquire const gil;
-    nb::object const context = nb::cast(py_task_context{
-        true, task.device().ordinal.value, reinterpret_cast<std::uintptr_t>(task.context()),
-        reinterpret_cast<std::uintptr_t>(task.stream())});
+    nb::object const context = context_of(task);
     context_scope const scope{context};
     call(held.get(), context);
   };

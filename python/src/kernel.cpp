@@ -100,7 +100,7 @@ py_kernel find_kernel(core_ptr const& owner, program const& of, std::string cons
     check_types(*signature);
     for (std::size_t i = 0; i < signature->types.size(); ++i) {
       parameter_type& type = signature->types[i];
-      if (!type.is_pointer && type.element.bytes == 0) {
+      if (!type.is_pointer && type.view_rank == 0 && type.element.bytes == 0) {
         type.element.bytes = signature->parameters[i].bytes;
       }
     }

@@ -4,6 +4,7 @@
 // Buffers: memory of devices, pinned memory of the host, and views of memory of other packages.
 
 #include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -107,6 +108,9 @@ struct py_memory_op {
 [[nodiscard]] py_memory_op copy_from(py_buffer const& to, nb::handle from);
 [[nodiscard]] py_memory_op copy_to(py_buffer const& from, nb::handle to);
 [[nodiscard]] py_memory_op fill(py_buffer const& to, nb::handle value);
+
+/// The type of elements in DLPack.
+[[nodiscard]] nb::dlpack::dtype dlpack_type(element_type const& of);
 
 void bind_memory(nb::module_& to);
 

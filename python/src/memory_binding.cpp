@@ -13,6 +13,16 @@
 
 namespace flotilla::python {
 
+nb::dlpack::dtype dlpack_type(element_type const& of) {
+  using code = nb::dlpack::dtype_code;
+  constexpr code codes[] = {code::Bool, code::Int, code::UInt, code::Float, code::Complex};
+  nb::dlpack::dtype made{};
+  made.code = static_cast<std::uint8_t>(codes[static_cast<unsigned>(of.kind)]);
+  made.bits = static_cast<std::uint8_t>(of.bytes * 8);
+  made.lanes = 1;
+  return made;
+}
+
 namespace {
 
 /// What an array outside knows about a buffer that it views.
@@ -86,16 +96,6 @@ PyType_Slot buffer_slots[] = {
     {Py_bf_releasebuffer, reinterpret_cast<void*>(release_buffer)},
     {0, nullptr},
 };
-
-nb::dlpack::dtype dlpack_type(element_type const& of) {
-  using code = nb::dlpack::dtype_code;
-  constexpr code codes[] = {code::Bool, code::Int, code::UInt, code::Float, code::Complex};
-  nb::dlpack::dtype made{};
-  made.code = static_cast<std::uint8_t>(codes[static_cast<unsigned>(of.kind)]);
-  made.bits = static_cast<std::uint8_t>(of.bytes * 8);
-  made.lanes = 1;
-  return made;
-}
 
 /// The kind of a device in DLPack, and its number.
 std::pair<int, int> dlpack_device(py_buffer const& of) {

@@ -6,8 +6,10 @@
 #include <flotilla/version.hpp>
 
 #include "core.hpp"
+#include "data.hpp"
 #include "deferred.hpp"
 #include "errors.hpp"
+#include "flow.hpp"
 #include "function.hpp"
 #include "kernel.hpp"
 #include "memory.hpp"
@@ -28,6 +30,9 @@ NB_MODULE(_core, module) {
   py::bind_programs(module);
   py::bind_runtime(module);
   py::bind_recordings(module);
+  py::bind_traces(module);
+  py::bind_data(module);
+  py::bind_flows(module);
   module.def("_end", [] {
     py::runtime_core::close_all();
     py::release_collected();

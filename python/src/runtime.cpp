@@ -3,6 +3,7 @@
 #include "runtime.hpp"
 
 #include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -204,6 +205,12 @@ void bind_runtime(nb::module_& to) {
           "event"_a, nb::kw_only(), "after"_a = nb::none(), "device"_a = nb::none(),
           "Submits a task that ends when a CUDA event of another package has completed. `event` is "
           "the number of its handle.")
+      .def("trace", begin_trace, "file"_a, nb::kw_only(), "every"_a = 1, "memory"_a = nb::none(),
+           nb::sig("def trace(self, file: str | os.PathLike, *, every: int = 1, "
+                   "memory: int | None = None) -> Trace"),
+           "Begins a trace of the tasks, devices and threads of the runtime: with "
+           "rt.trace(\"step.pftrace\"): … One task of `every` is in it. `memory` limits the "
+           "buffers in bytes.")
       .def(
           "pump",
           [](py_runtime const& self) {

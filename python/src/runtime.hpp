@@ -5,6 +5,7 @@
 
 #include <nanobind/nanobind.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -63,6 +64,9 @@ class converted_options {
 [[nodiscard]] py_ticket submit(nb::handle self, nb::handle what, given_options const& options);
 /// Submits a task without a ticket. If it fails, the option `on_error` gets the error.
 void post(nb::handle self, nb::handle what, given_options const& options);
+/// Makes a ticket a posted task: a continuation keeps the memory of other packages that the task
+/// uses, and reports the error.
+void post_kept(py_ticket const& made, nb::object const& foreign);
 /// Submits launches: of one kernel with Each arguments, or a sequence of Launch and MemoryOp.
 [[nodiscard]] py_ticket submit_bulk(nb::handle self, nb::handle what, nb::handle arguments,
                                     nb::handle count, given_options const& options);
@@ -70,8 +74,13 @@ void post(nb::handle self, nb::handle what, given_options const& options);
 /// Makes a runtime from the keyword arguments of Runtime().
 [[nodiscard]] core_ptr make_runtime(std::string const& devices, nb::kwargs const& options);
 
+/// Begins a trace of a runtime. @return a Trace
+[[nodiscard]] nb::object begin_trace(py_runtime const& self, std::filesystem::path const& file,
+                                     std::int64_t every, std::optional<std::int64_t> memory);
+
 void bind_programs(nb::module_& to);
 void bind_runtime(nb::module_& to);
 void bind_recordings(nb::module_& to);
+void bind_traces(nb::module_& to);
 
 }  // namespace flotilla::python

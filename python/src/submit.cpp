@@ -48,6 +48,19 @@ converted_options::converted_options(given_options const& given) {
   options_.priority = given.priority;
 }
 
+void post_kept(py_ticket const& made, nb::object const& foreign) {
+  std::ignore = made.task().then([kept = shared_object{foreign.ptr()},
+                                  report = made.owner().on_error()](std::exception_ptr const& why) {
+    if (why == nullptr) { return; }
+    if (report) { return report(why); }
+    try {
+      std::rethrow_exception(why);
+    } catch (std::exception const& e) {
+      std::fprintf(stderr, "flotilla: a posted task failed: %s\n", e.what());
+    }
+  });
+}
+
 namespace {
 
 void check_owner(core_ptr const& mine, core_ptr const& other, char const* what) {
@@ -78,20 +91,6 @@ void check_function(nb::handle what) {
   throw invalid_argument(
       "a task is a launch, a copy, a fill or a function, but got a " + type_of(what) +
       (is_kernel ? "; call it with the arguments of the kernel to make a launch" : ""));
-}
-
-/// Posts a task that uses memory of another package: a continuation keeps it and reports the error.
-void post_kept(py_ticket const& made, nb::object const& foreign) {
-  std::ignore = made.task().then([kept = shared_object{foreign.ptr()},
-                                  report = made.owner().on_error()](std::exception_ptr const& why) {
-    if (why == nullptr) { return; }
-    if (report) { return report(why); }
-    try {
-      std::rethrow_exception(why);
-    } catch (std::exception const& e) {
-      std::fprintf(stderr, "flotilla: a posted task failed: %s\n", e.what());
-    }
-  });
 }
 
 template <class Given>

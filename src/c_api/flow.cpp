@@ -75,23 +75,17 @@ class data_function {
   std::vector<detail::placed_data> places_;
 };
 
+using body_pointer = std::unique_ptr<data_function>;
+
 /// The body of a callable.
 struct device_body {
-  std::unique_ptr<data_function> held;
+  body_pointer held;
   void operator()(task_context& task) const {
     flotilla_task_context const context{sizeof context, task.device().ordinal.value, task.context(),
                                         task.stream()};
     held->call(&context);
   }
 };
-
-std::unique_ptr<data_function> function_of(held_flow const& flow, flotilla_flow_function function,
-                                           user_pointer user, std::span<flotilla_use const> uses,
-                                           flotilla_task_options const* options) {
-  check_not_null(function, "function");
-  return std::make_unique<data_function>(function, std::move(user), flow, uses,
-                                         options == nullptr ? nullptr : options->label);
-}
 
 /// Calls `submit_task`, which takes options and a pointer to a ticket that is null if the task is
 /// posted.
@@ -108,6 +102,42 @@ void submit_to_flow(flotilla_task_options const* options, flotilla_ticket* ticke
         return made;
       },
       *ticket);
+}
+
+/// The pointer of the program and the function that destroys it, as the caller gave them.
+struct given_user {
+  void* pointer;
+  void (*destroy)(void* user);
+};
+
+/// The uses as the caller gave them.
+struct given_uses {
+  flotilla_use const* first;
+  std::size_t count;
+};
+
+/// Submits a function of the program.
+/// @param name  The name of the function of the interface, for messages.
+/// @param make  Makes the body of the task from a body_pointer.
+template <class Make>
+flotilla_status submit_data_function(char const* name, flotilla_flow flow,
+                                     flotilla_flow_function function, given_user user,
+                                     given_uses uses, flotilla_task_options const* options,
+                                     flotilla_ticket* ticket, Make const& make) {
+  return guarded_submit(name, ticket, [&] {
+    user_pointer held{user.pointer, user.destroy};
+    held_flow& to = object(flow);
+    check_not_null(function, "function");
+    auto body = std::make_unique<data_function>(function, std::move(held), to,
+                                                uses_of(uses.first, uses.count, "uses"),
+                                                options == nullptr ? nullptr : options->label);
+    std::vector<detail::datum_use> const used{body->uses().begin(), body->uses().end()};
+    auto const places = body->places();
+    auto what = make(std::move(body));
+    submit_to_flow(options, ticket, [&](task_options const& with, flotilla::ticket* end) {
+      detail::submit_with_uses(to.held, used, places, what, with, end);
+    });
+  });
 }
 
 }  // namespace
@@ -135,17 +165,9 @@ flotilla_status flotilla_flow_submit_function(flotilla_flow flow, flotilla_flow_
                                               flotilla_use const* uses, size_t count,
                                               flotilla_task_options const* options,
                                               flotilla_ticket* ticket) {
-  return guarded_submit("flotilla_flow_submit_function", ticket, [&] {
-    user_pointer held{user, destroy};
-    held_flow& to = object(flow);
-    auto body = function_of(to, function, std::move(held), uses_of(uses, count, "uses"), options);
-    std::vector<flotilla::detail::datum_use> const used{body->uses().begin(), body->uses().end()};
-    auto const places = body->places();
-    flotilla::callable what{device_body{std::move(body)}};
-    submit_to_flow(options, ticket, [&](flotilla::task_options const& with, flotilla::ticket* end) {
-      flotilla::detail::submit_with_uses(to.held, used, places, what, with, end);
-    });
-  });
+  return submit_data_function(
+      "flotilla_flow_submit_function", flow, function, {user, destroy}, {uses, count}, options,
+      ticket, [](body_pointer body) { return flotilla::callable{device_body{std::move(body)}}; });
 }
 
 flotilla_status flotilla_flow_submit_host(flotilla_flow flow, flotilla_flow_function function,
@@ -153,17 +175,11 @@ flotilla_status flotilla_flow_submit_host(flotilla_flow flow, flotilla_flow_func
                                           flotilla_use const* uses, size_t count,
                                           flotilla_task_options const* options,
                                           flotilla_ticket* ticket) {
-  return guarded_submit("flotilla_flow_submit_host", ticket, [&] {
-    user_pointer held{user, destroy};
-    held_flow& to = object(flow);
-    auto body = function_of(to, function, std::move(held), uses_of(uses, count, "uses"), options);
-    std::vector<flotilla::detail::datum_use> const used{body->uses().begin(), body->uses().end()};
-    auto const places = body->places();
-    auto what = flotilla::detail::make_host_function([of = std::move(body)] { of->call(nullptr); });
-    submit_to_flow(options, ticket, [&](flotilla::task_options const& with, flotilla::ticket* end) {
-      flotilla::detail::submit_with_uses(to.held, used, places, what, with, end);
-    });
-  });
+  return submit_data_function("flotilla_flow_submit_host", flow, function, {user, destroy},
+                              {uses, count}, options, ticket, [](body_pointer body) {
+                                return flotilla::detail::make_host_function(
+                                    [held = std::move(body)] { held->call(nullptr); });
+                              });
 }
 
 flotilla_status flotilla_flow_repeat(flotilla_flow flow, size_t count, int (*iteration)(void* user),

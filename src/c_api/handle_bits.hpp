@@ -16,7 +16,8 @@ enum class kinds : std::uint64_t {
   ticket,
   recording,
   flow,
-  data
+  data,
+  trace
 };
 
 /// A handle consists of the kind of the object, the place of the object, and how often the place

@@ -35,10 +35,22 @@ class handle_table {
   /// Adds an object and returns its handle.
   /// @throws std::bad_alloc
   [[nodiscard]] std::uint64_t add(T&& object) {
+    return emplace([&]() -> T { return std::move(object); });
+  }
+  /// Adds the object that `make` returns, without moving it. Takes the place first, so nothing can
+  /// fail after `make` has returned.
+  /// @throws std::bad_alloc, and the exceptions of `make`
+  template <class Make>
+  [[nodiscard]] std::uint64_t emplace(Make const& make) {
     std::uint32_t const at = take_place();
     entry& one = *entry_at(at);
+    try {
+      ::new (static_cast<void*>(one.storage)) T(make());
+    } catch (...) {
+      give_back(at);
+      throw;
+    }
     std::uint64_t const made = handle_bits::make(Kind, ++one.uses, at);
-    ::new (static_cast<void*>(one.storage)) T(std::move(object));
     one.id.store(made, std::memory_order_release);  // pairs with the acquire in find
     return made;
   }

@@ -89,6 +89,8 @@ void classify(std::exception_ptr const& why, flotilla_error_details& to) {
     to.status = FLOTILLA_TASK_CANCELLED;
   } catch (timed_out const&) { to.status = FLOTILLA_TIMED_OUT; } catch (used_after_fork const&) {
     to.status = FLOTILLA_USED_AFTER_FORK;
+  } catch (trace_failed const&) {
+    to.status = FLOTILLA_TRACE_FAILED;
   } catch (std::bad_alloc const&) { to.status = FLOTILLA_OUT_OF_MEMORY; } catch (...) {
     to.status = FLOTILLA_OTHER_ERROR;
   }

@@ -1,11 +1,14 @@
 // SPDX-FileCopyrightText: The flotilla authors
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include <flotilla/c/task.h>
+#include <flotilla/detail/bulk_columns.hpp>
 #include <flotilla/detail/bulk_source.hpp>
 #include <flotilla/task/bulk.hpp>
 
@@ -29,21 +32,31 @@ void check_items(std::size_t items, std::span<flotilla_argument const> arguments
   }
 }
 
-/// The items of a bulk.
-struct bulk_items {
-  held_kernel const& kernel;
-  flotilla_shape const& shape;
-  std::span<flotilla_argument const> arguments;
-  std::size_t count;
-
-  static void make(void* state, detail::bulk_sink& to) {
-    auto const& self = *static_cast<bulk_items const*>(state);
-    for (std::size_t item = 0; item < self.count; ++item) {
-      untyped_launch const made = launch_of(self.kernel, self.shape, self.arguments, item);
-      to.add(&made.complete(), 1);
-    }
+/// The arguments whose values differ from item to item.
+std::vector<detail::bulk_column> columns_of(held_kernel const& kernel,
+                                            std::span<flotilla_argument const> arguments) {
+  std::vector<detail::bulk_column> made;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    flotilla_argument const& each = arguments[i];
+    if (each.value == nullptr || each.stride == 0) { continue; }
+    kernel_parameter const& parameter = kernel.found.parameters()[i];
+    made.push_back({static_cast<std::byte const*>(each.value), 0,
+                    static_cast<std::ptrdiff_t>(each.stride), parameter.offset, parameter.bytes});
   }
-};
+  return made;
+}
+
+ticket submit_items(held_kernel const& kernel, flotilla_shape const& shape,
+                    std::span<flotilla_argument const> arguments, std::size_t items,
+                    task_options const& options) {
+  runtime& rt = kernel.owner.rt;
+  if (items == 0) {  // then the values of the arguments need not exist
+    return detail::submit_source(rt, {0, nullptr, [](void*, detail::bulk_sink&) {}}, options);
+  }
+  untyped_launch const first = launch_of(kernel, shape, arguments);
+  launch const& common = first.complete();
+  return detail::submit_columns(rt, common, columns_of(kernel, arguments), items, options);
+}
 
 }  // namespace
 
@@ -69,14 +82,10 @@ flotilla_status flotilla_submit_bulk(flotilla_kernel kernel, flotilla_shape shap
   return guarded_submit("flotilla_submit_bulk", ticket, [&] {
     check_not_null(ticket, "ticket");
     held_kernel const& held = object(kernel);
-    check_items(items, arguments_of(arguments, count));
-    bulk_items all{held, shape, arguments_of(arguments, count), items};
+    auto const given = arguments_of(arguments, count);
+    check_items(items, given);
     flotilla::task_options converted;
     if (options != nullptr) { converted = options_of(*options); }
-    auto const submit_all = [&] {
-      return flotilla::detail::submit_source(held.owner.rt, {items, &all, &bulk_items::make},
-                                             converted);
-    };
-    hand_out(submit_all, *ticket);
+    hand_out([&] { return submit_items(held, shape, given, items, converted); }, *ticket);
   });
 }

@@ -31,9 +31,9 @@ using argument_memory = std::variant<device_span<std::byte>, void*>;
 /// @param index  The index of the argument.
 template <class Launch>
 void append_argument(Launch& to, std::size_t index, flotilla_argument const& given,
-                     held_kernel const& kernel, std::size_t item = 0) {
-  if (given.value != nullptr) {
-    to.append(static_cast<std::byte const*>(given.value) + item * given.stride, given.bytes);
+                     held_kernel const& kernel) {
+  if (given.value != nullptr) [[likely]] {
+    to.append(given.value, given.bytes);
     return;
   }
   argument_memory const memory = memory_of(given.place, kernel, index);
@@ -48,10 +48,9 @@ void append_argument(Launch& to, std::size_t index, flotilla_argument const& giv
 /// Makes a launch without arguments.
 [[nodiscard]] untyped_launch begin_launch(held_kernel const& kernel, flotilla_shape const& shape);
 
-/// Makes the launch of an item of a bulk, or a single launch.
+/// Makes a launch. Of an argument with a stride, it has the first value.
 /// @throws refused_call, invalid_argument, wrong_runtime
 [[nodiscard]] untyped_launch launch_of(held_kernel const& kernel, flotilla_shape const& shape,
-                                       std::span<flotilla_argument const> arguments,
-                                       std::size_t item = 0);
+                                       std::span<flotilla_argument const> arguments);
 
 }  // namespace flotilla::c_api

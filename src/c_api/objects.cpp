@@ -21,6 +21,7 @@ char const* name_of(kinds kind) noexcept {
     case kinds::recording: return "a recording";
     case kinds::flow: return "a flow";
     case kinds::data: return "data";
+    case kinds::trace: return "a trace";
   }
   return nullptr;
 }

@@ -23,6 +23,7 @@
 #include <flotilla/runtime.hpp>
 #include <flotilla/settings/settings_report.hpp>
 #include <flotilla/task/recording.hpp>
+#include <flotilla/trace.hpp>
 
 #include "c_api/handle_table.hpp"
 
@@ -37,6 +38,7 @@ struct held_runtime {
   std::atomic<std::size_t> recordings{0};  // how many recordings exist
   std::atomic<std::size_t> flows{0};       // how many flows exist
   std::atomic<std::size_t> data{0};        // how many data, tiles and tokens exist
+  std::atomic<std::size_t> traces{0};      // how many traces exist
   std::mutex mutex;                        // for what follows, and for the kernels of programs
   std::vector<std::uint64_t> programs;
   std::vector<std::uint64_t> kernels;
@@ -85,6 +87,11 @@ struct held_data {
   [[nodiscard]] bool is_token() const noexcept { return extents.empty(); }
 };
 
+struct held_trace {
+  held_runtime& owner;  // exists as long as the trace
+  trace held;
+};
+
 using runtime_table = handle_table<std::unique_ptr<held_runtime>, kinds::runtime>;
 using program_table = handle_table<held_program, kinds::program>;
 using kernel_table = handle_table<held_kernel, kinds::kernel>;
@@ -92,6 +99,7 @@ using buffer_table = handle_table<held_buffer, kinds::buffer>;
 using recording_table = handle_table<held_recording, kinds::recording>;
 using flow_table = handle_table<held_flow, kinds::flow>;
 using data_table = handle_table<held_data, kinds::data>;
+using trace_table = handle_table<held_trace, kinds::trace>;
 using ticket_table = handle_table<ticket, kinds::ticket>;
 
 [[noreturn]] void refuse_handle(std::uint64_t id, kinds wanted);
@@ -126,6 +134,9 @@ template <class Table>
 }
 [[nodiscard]] inline held_data& object(flotilla_data handle) {
   return object_of(data_table::get(), handle.id, kinds::data);
+}
+[[nodiscard]] inline held_trace& object(flotilla_trace handle) {
+  return object_of(trace_table::get(), handle.id, kinds::trace);
 }
 [[nodiscard]] inline ticket& object(flotilla_ticket handle) {
   return object_of(ticket_table::get(), handle.id, kinds::ticket);

@@ -47,6 +47,7 @@ void destroy(flotilla_runtime handle) {
   refuse_if_any(held.recordings, "recordings", "destroy");
   refuse_if_any(held.data, "data", "destroy");
   refuse_if_any(held.flows, "flows", "destroy");
+  refuse_if_any(held.traces, "traces", "end");
   try {
     held.rt.wait_idle();  // throws if the caller is inside a task, where the runtime cannot end
   } catch (poisoned const&) {  // then no task is left to wait for

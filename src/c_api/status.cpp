@@ -34,6 +34,7 @@ char const* flotilla_status_name(flotilla_status status) {
     FLOTILLA_NAME_CASE(FLOTILLA_TIMED_OUT);
     FLOTILLA_NAME_CASE(FLOTILLA_COMPILE_ERROR);
     FLOTILLA_NAME_CASE(FLOTILLA_NO_COMPILER);
+    FLOTILLA_NAME_CASE(FLOTILLA_TRACE_FAILED);
   }
 #undef FLOTILLA_NAME_CASE
   return "an unknown flotilla_status";

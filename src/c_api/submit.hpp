@@ -47,14 +47,7 @@ void add_tickets(dependency_list& to, flotilla_ticket const* tickets, std::size_
 /// the ticket is taken first, because nothing may fail after the task was submitted.
 template <class Submit>
 void hand_out(Submit const& submit_task, flotilla_ticket& to) {
-  std::uint64_t const id = ticket_table::get().add({});
-  try {
-    *ticket_table::get().find(id) = submit_task();
-  } catch (...) {
-    ticket_table::get().remove(id);
-    throw;
-  }
-  to.id = id;
+  to.id = ticket_table::get().emplace(submit_task);
 }
 
 /// As `guarded`. If the body throws, the program gets no ticket. The handle is written last,

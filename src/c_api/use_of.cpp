@@ -24,6 +24,7 @@ namespace {
 /// until the runtime ends.
 detail::reduction const* reduction_of(held_runtime& rt, held_data const& data,
                                       flotilla_reduction const* given) {
+  if (given != nullptr) { check_size(*given, "flotilla_reduction"); }
   if (given == nullptr || given->identity == nullptr || given->combine == nullptr) {
     refuse("a use that reduces data needs a reduction with an identity and a function");
   }

@@ -160,12 +160,12 @@ TEST_P(CFlow, TokensOrderFunctions) {
 // requirement: tasks on all devices reduce the same data, also with an operation of the program
 TEST_P(CFlow, TasksReduceData) {
   static std::uint32_t const zero = 0;
-  static flotilla_reduction const sum = {&zero, [](void* to, void const* from, std::size_t count) {
-                                           for (std::size_t i = 0; i < count; ++i) {
-                                             static_cast<std::uint32_t*>(to)[i] +=
-                                                 static_cast<std::uint32_t const*>(from)[i];
-                                           }
-                                         }};
+  static flotilla_reduction const sum = {
+      sizeof sum, &zero, [](void* to, void const* from, std::size_t count) {
+        for (std::size_t i = 0; i < count; ++i) {
+          static_cast<std::uint32_t*>(to)[i] += static_cast<std::uint32_t const*>(from)[i];
+        }
+      }};
   flotilla_data const data = words_of_flow();
   FLOTILLA_C_OK(write(data, 1000));
   for (std::uint32_t i = 0; i < 10; ++i) {

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The flotilla authors
 // SPDX-License-Identifier: Apache-2.0
 // The kernels of the tests of the Python package.
+#include <flotilla/data/view.hpp>
 
 struct pair {
   int a;
@@ -46,3 +47,16 @@ extern "C" __global__ void hold(int const* go) {
 }
 
 extern "C" __global__ void fault() { __trap(); }
+
+// Adds 1 to each element of a matrix.
+extern "C" __global__ void add_one(flotilla::view<float, 2> all) {
+  unsigned const i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < all.size()) { all(i / all.extents[1], i % all.extents[1]) += 1; }
+}
+
+// Adds the sum of x to *sum.
+extern "C" __global__ void add_sum(float const* x, int n, float* sum) {
+  if (threadIdx.x == 0 && blockIdx.x == 0) {
+    for (int i = 0; i < n; ++i) { *sum += x[i]; }
+  }
+}

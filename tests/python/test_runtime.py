@@ -255,7 +255,7 @@ def test_exceptions_have_one_base():
     names = """InvalidArgument InvalidHandle NoDevice UnknownDevice UnknownSymbol UnknownSetting
         BadImage GpuOnlyKernel WrongRuntime MissingDependency RuntimeClosed WindowFull WouldDeadlock
         DependencyFailed BulkError TaskCancelled TaskFailed Poisoned UsedAfterFork DriverError
-        OutOfMemory""".split()
+        TraceFailed OutOfMemory""".split()
     for name in names:
         assert issubclass(getattr(fl, name), fl.Error), name
     assert issubclass(fl.OutOfMemory, MemoryError) and issubclass(fl.InvalidArgument, ValueError)
@@ -263,9 +263,11 @@ def test_exceptions_have_one_base():
     assert fl.Error.__module__ == "flotilla"
 
 
-# requirement: the page shows the sample unchanged
-def test_page_shows_the_sample():
+# requirement: the page shows the samples unchanged
+@pytest.mark.parametrize("name", ["hello_python", "heat_python"])
+def test_page_shows_the_samples(name):
     page = (FOLDER / "../../docs/python.md").read_text()
-    sample = (FOLDER / "../../samples/hello_python/main.py").read_text()
+    sample = (FOLDER / f"../../samples/{name}/main.py").read_text()
+    assert len(sample.splitlines()) <= 40
     program = sample[sample.index("import pathlib") :]
     assert f"```python\n{program}```" in page

@@ -218,6 +218,29 @@ TEST_P(Trace, SampledTraceHasAPartOfTheTasks) {
   EXPECT_GE(in_batches + alone, static_cast<std::uint64_t>(tasks));
 }
 
+// requirement: a trace of some tasks has the arrows between tasks that follow each other
+TEST_P(Trace, SampledTraceHasArrows) {
+  constexpr int tasks = 4000;
+  trace writing{rt(), {.file = file(), .every = 4}};
+  ticket before;
+  for (int i = 0; i < tasks; ++i) {
+    std::string const label = "t" + std::to_string(i);
+    task_options how{.device = first(), .label = label};
+    if (i != 0) { how.after.add(before); }
+    before = rt().submit(nothing(), how);
+  }
+  before.wait();
+  std::uint64_t const traced = writing.end().tasks;
+  auto const arrows = arrows_of(read());
+  EXPECT_GT(traced, tasks / 8u);
+  EXPECT_LT(traced, tasks / 2u);
+  // Without groups, about one arrow of four would have both of its tasks.
+  EXPECT_GT(arrows.size(), traced / 2);
+  for (auto const& [from, to] : arrows) {
+    EXPECT_EQ(std::stoi(from.substr(1)) + 1, std::stoi(to.substr(1)));
+  }
+}
+
 // requirement: tasks submitted before a trace, or open at its end, are not in it
 TEST_P(Trace, OnlyTasksWithinTheTraceAppear) {
   held_word hold{rt()};

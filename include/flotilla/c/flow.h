@@ -33,11 +33,15 @@ typedef enum flotilla_access {
  * same operation point to the same struct, which must exist and not change until the runtime was
  * destroyed. */
 typedef struct flotilla_reduction {
+  size_t size;          /**< sizeof(flotilla_reduction) */
   void const* identity; /**< one object; the partial results begin with it. At most 64 bytes. */
   /** For each i < count: to[i] = op(to[i], from[i]). It must not fail. Threads of flotilla call
    * it. */
   void (*combine)(void* to, void const* from, size_t count);
 } flotilla_reduction;
+
+#define FLOTILLA_REDUCTION_INIT \
+  { sizeof(flotilla_reduction), NULL, NULL }
 
 /** A use of data by a task, or another argument of a launch. */
 typedef struct flotilla_use {

@@ -41,6 +41,11 @@ typedef struct flotilla_data {
   uint64_t id;
 } flotilla_data;
 
+/** A trace of a runtime. flotilla_trace_end ends it. */
+typedef struct flotilla_trace {
+  uint64_t id;
+} flotilla_trace;
+
 /** A submitted task. It can outlive its runtime. flotilla_ticket_release releases it. */
 typedef struct flotilla_ticket {
   uint64_t id;

@@ -66,7 +66,9 @@ typedef enum flotilla_status {
   /** The source of a kernel does not compile. The text has the log of the compiler. */
   FLOTILLA_COMPILE_ERROR = 25,
   /** This machine has no compiler for kernels. The text says what to install. */
-  FLOTILLA_NO_COMPILER = 26
+  FLOTILLA_NO_COMPILER = 26,
+  /** A trace cannot begin, or its file cannot be written. */
+  FLOTILLA_TRACE_FAILED = 27
 } flotilla_status;
 
 /** Returns the name of a status, such as "FLOTILLA_BAD_IMAGE". Never null. */

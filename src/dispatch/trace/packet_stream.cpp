@@ -4,7 +4,6 @@
 
 #include <time.h>
 
-#include <algorithm>
 #include <array>
 
 #include <protozero/basic_pbf_builder.hpp>
@@ -18,8 +17,6 @@ namespace flotilla::dispatch {
 namespace {
 
 using protozero::pbf_builder;
-
-constexpr std::uint32_t sequence = 1;
 
 std::int64_t read_clock(clockid_t clock) noexcept {
   timespec now{};
@@ -159,8 +156,7 @@ void packet_stream::write(trace_event const& event) {
   write_event(event, event_buffer);
   {
     fixed_builder<perfetto::trace_packet> packet{packet_buffer};
-    packet.add_uint64(perfetto::trace_packet::timestamp,
-                      static_cast<std::uint64_t>(std::max<std::int64_t>(event.when - begun_, 0)));
+    packet.add_uint64(perfetto::trace_packet::timestamp, relative(event.when));
     packet.add_uint32(perfetto::trace_packet::sequence, sequence);
     // An end names no interned text.
     if (event.type != perfetto::event_type::end) {

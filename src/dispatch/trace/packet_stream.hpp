@@ -3,6 +3,7 @@
 #pragma once
 // Encodes Perfetto's packets.
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -60,6 +61,8 @@ struct track_description {
 /// Appends packets to a buffer. All packets are of one sequence.
 class packet_stream {
  public:
+  static constexpr std::uint32_t sequence = 1;
+
   /// Begins the sequence, and relates its clock to the clocks of the system.
   packet_stream();
 
@@ -73,6 +76,10 @@ class packet_stream {
   void describe(track_description const& track);
   void write(trace_event const& event);
 
+  /// Returns a time as nanoseconds since the begin of the trace.
+  [[nodiscard]] std::uint64_t relative(std::int64_t when) const noexcept {
+    return static_cast<std::uint64_t>(std::max<std::int64_t>(when - begun_, 0));
+  }
   /// The bytes that no one has taken yet.
   [[nodiscard]] std::string& bytes() noexcept { return bytes_; }
 

@@ -82,6 +82,8 @@ void trace_encoder::add(std::span<std::uint64_t const> record) {
   switch (record_of<record_head>(record).kind) {
     case record_kind::task:
       return add(record_of<task_record>(record), record.subspan(words_of<task_record>));
+    case record_kind::launches:
+      return add(record_of<launches_record>(record), record.subspan(words_of<launches_record>));
     case record_kind::batch: return add(record_of<batch_record>(record));
     case record_kind::drive: return add(record_of<drive_record>(record));
     case record_kind::counters: return add(record_of<counters_record>(record));
@@ -106,6 +108,34 @@ std::uint64_t trace_encoder::kernel_name(std::uint32_t kernel) {
   if (kernel >= kernel_names_.size()) { kernel_names_.resize(kernel + std::size_t{1}); }
   if (kernel_names_[kernel] == 0) { kernel_names_[kernel] = name(names_.kernel(kernel)); }
   return kernel_names_[kernel];
+}
+
+launch_packets& trace_encoder::launches_of(std::uint32_t kernel) {
+  if (kernel >= launches_.size()) { launches_.resize(kernel + std::size_t{1}); }
+  std::unique_ptr<launch_packets>& found = launches_[kernel];
+  if (found == nullptr) {
+    found = std::make_unique<launch_packets>(launch_packets::texts{
+        kernel_name(kernel), texts_.submit, texts_.task, texts_.queue, texts_.run});
+  }
+  return *found;
+}
+
+void trace_encoder::add(launches_record const& launches, std::span<std::uint64_t const> tail) {
+  launch_packets& packets = launches_of(launches.kernel);  // may write packets of its own
+  launch_packets::values values{.from = to_.relative(launches.launched),
+                                .ended = to_.relative(launches.ended),
+                                .run = static_cast<std::uint64_t>(launches.ended - launches.begun)};
+  for (; !tail.empty(); tail = tail.subspan(words_of<launch_entry>)) {
+    auto const entry = record_of<launch_entry>(tail);
+    values.submitted = to_.relative(launches.launched - static_cast<std::int64_t>(entry.queued));
+    values.queue = entry.queued;
+    values.thread = threads_[entry.thread];
+    values.number = entry.number;
+    values.row = tracks_.row(launches.device, launches.lane, trace_tracks::of_lane::tasks,
+                             launches.launched, launches.ended);
+    packets.append(values, to_.bytes());
+    ++tasks_;
+  }
 }
 
 std::string trace_encoder::kind_of(task_record const& task) {

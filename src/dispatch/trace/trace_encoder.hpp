@@ -5,10 +5,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "dispatch/trace/launch_packets.hpp"
 #include "dispatch/trace/trace_records.hpp"
 #include "dispatch/trace/trace_tracks.hpp"
 
@@ -40,6 +42,8 @@ class trace_encoder {
 
  private:
   void add(task_record const& task, std::span<std::uint64_t const> tail);
+  /// @param tail  The entries behind the record.
+  void add(launches_record const& launches, std::span<std::uint64_t const> tail);
   void add(batch_record const& batch);
   void add(drive_record const& drive);
   void add(counters_record const& counters);
@@ -51,6 +55,7 @@ class trace_encoder {
     return to_.intern(perfetto::interned_data::event_names, text);
   }
   [[nodiscard]] std::uint64_t kernel_name(std::uint32_t kernel);
+  [[nodiscard]] launch_packets& launches_of(std::uint32_t kernel);
   [[nodiscard]] std::uint64_t name_of(task_record const& task, std::string_view label);
   [[nodiscard]] std::string kind_of(task_record const& task);
 
@@ -69,6 +74,7 @@ class trace_encoder {
   std::vector<std::uint64_t> threads_;       // tracks, by index
   std::vector<std::uint64_t> kernel_names_;  // event names, by kernel; 0: not known yet
   std::vector<std::uint64_t> drive_names_;   // by device
+  std::vector<std::unique_ptr<launch_packets>> launches_;  // by kernel; null: none yet
   std::uint64_t tasks_ = 0;
 };
 

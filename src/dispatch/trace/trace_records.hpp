@@ -12,7 +12,7 @@
 
 namespace flotilla::dispatch {
 
-enum class record_kind : std::uint8_t { task, batch, drive, counters, measured };
+enum class record_kind : std::uint8_t { task, batch, drive, counters, measured, launches };
 
 /// The first word of each record.
 struct record_head {
@@ -59,6 +59,27 @@ struct task_record {
   std::uint8_t label_bytes = 0;  // 0: no label
   std::uint32_t unused = 0;
 };
+
+/// Launches of one kernel that were launched and have ended together, with success, without
+/// predecessors and labels. After it in the record comes a launch_entry for each of them. It saves
+/// the threads and the buffers most of the words that a task_record for each of them would have.
+struct launches_record {
+  record_head head{};
+  std::int64_t launched = 0;
+  std::int64_t begun = 0;  // as in task_record
+  std::int64_t ended = 0;
+  std::uint32_t kernel = 0;
+  std::uint16_t device = 0;
+  std::uint16_t lane = 0;
+};
+
+struct launch_entry {
+  static constexpr std::int64_t max_queued = (std::int64_t{1} << 40) - 1;  // 18 minutes
+  std::uint64_t number;                                                    // trace_number
+  std::uint64_t queued : 40;  // nanoseconds from the submit to the launch
+  std::uint64_t thread : 24;  // the thread that has submitted the task
+};
+static_assert(sizeof(launch_entry) == 2 * sizeof(std::uint64_t));
 
 /// A batch whose end was seen.
 struct batch_record {
@@ -112,6 +133,14 @@ template <class Record>
 inline constexpr std::uint16_t words_of = sizeof(Record) / sizeof(std::uint64_t);
 
 static_assert(sizeof(record_head) == sizeof(std::uint64_t));
+/// How many tasks a record describes.
+[[nodiscard]] constexpr std::uint64_t tasks_of(record_head head) noexcept {
+  if (head.kind == record_kind::task) { return 1; }
+  if (head.kind != record_kind::launches) { return 0; }
+  return (head.words - words_of<launches_record>) / words_of<launch_entry>;
+}
+
+static_assert(sizeof(launches_record) % 8 == 0 && std::is_trivially_copyable_v<launches_record>);
 static_assert(sizeof(task_record) % 8 == 0 && std::is_trivially_copyable_v<task_record>);
 static_assert(sizeof(batch_record) % 8 == 0 && sizeof(drive_record) % 8 == 0);
 static_assert(sizeof(counters_record) % 8 == 0 && sizeof(measured_record) % 8 == 0);

@@ -5,6 +5,8 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <bit>
 #include <new>
 
 namespace flotilla::dispatch {
@@ -37,10 +39,9 @@ void trace_thread::push(std::span<std::uint64_t const> words) noexcept {
   queue* into = queue_.load(std::memory_order_relaxed);
   if (into == nullptr) { into = make_queue(); }
   if (into == nullptr || into->write_available() < words.size()) {
-    base::add(dropped_);
-    if (std::bit_cast<record_head>(words[0]).kind == record_kind::task) {
-      base::add(dropped_tasks_);
-    }
+    std::uint64_t const tasks = tasks_of(std::bit_cast<record_head>(words[0]));
+    base::add(dropped_, std::max<std::uint64_t>(tasks, 1));
+    base::add(dropped_tasks_, tasks);
     return;
   }
   into->push(words.data(), words.size());  // the writer sees all words of the record or none

@@ -3,9 +3,12 @@
 #pragma once
 // One thread of a trace: its name, and its buffer of records.
 
+#include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <span>
 #include <string>
@@ -56,6 +59,8 @@ class trace_thread {
   // ---- the writer ----
 
   static constexpr std::size_t max_words = 0x10000;  // of a record
+  // Words that are popped together. They fit into the first cache.
+  static constexpr std::size_t words_at_once = 2048;
   /// Passes each record to `visit(words)`, and removes it. @return how many words it has removed.
   /// @param scratch  max_words words.
   /// @param prepare  Is called before the first visit, when the records to visit are certain.
@@ -94,7 +99,7 @@ class trace_thread {
   std::unique_ptr<queue> own_;
   std::atomic<queue*> queue_{nullptr};           // written by the owner
   std::atomic<std::uint64_t> submitted_{0};      // written by the owner
-  std::atomic<std::uint64_t> dropped_{0};        // written by the owner: records
+  std::atomic<std::uint64_t> dropped_{0};        // written by the owner: tasks, and other records
   std::atomic<std::uint64_t> dropped_tasks_{0};  // written by the owner: those of tasks
 };
 
@@ -107,12 +112,20 @@ std::size_t trace_thread::take_all(std::uint64_t* scratch, Prepare const& prepar
   // Only what has arrived by now, so that the writer also gets to the other threads.
   std::size_t const arrived = from->read_available();
   if (arrived != 0) { prepare(); }
+  std::size_t kept = 0;  // words of a record whose rest is still in the queue
   for (std::size_t left = arrived; left != 0;) {
-    from->pop(scratch, 1);
-    auto const head = std::bit_cast<record_head>(scratch[0]);
-    from->pop(scratch + 1, head.words - std::size_t{1});
-    left -= head.words;
-    visit(std::span<std::uint64_t const>{scratch, head.words});
+    std::size_t const taken =
+        from->pop(scratch + kept, std::min({left, words_at_once, max_words - kept}));
+    left -= taken;
+    std::span<std::uint64_t const> words{scratch, kept + taken};
+    while (!words.empty()) {
+      auto const head = std::bit_cast<record_head>(words[0]);
+      if (head.words > words.size()) { break; }
+      visit(words.first(head.words));
+      words = words.subspan(head.words);
+    }
+    kept = words.size();
+    std::memmove(scratch, words.data(), words.size_bytes());
   }
   return arrived;
 }

@@ -59,7 +59,11 @@ std::uint64_t trace_tracks::device(unsigned device, of_device which) {
 }
 
 trace_tracks::group& trace_tracks::lane_group(unsigned device, unsigned lane) {
-  group& made = lanes_[{device, lane}];
+  std::pair const key{device, lane};
+  if (last_group_ != nullptr && last_lane_ == key) { return *last_group_; }
+  group& made = lanes_[key];
+  last_lane_ = key;
+  last_group_ = &made;
   if (made.track != 0) { return made; }
   if (device == task_record::no_device) {
     made.track = add(kinds::plain, process_, "host tasks and bulks");

@@ -60,6 +60,9 @@ class trace_tracks {
   std::vector<std::uint64_t> devices_;                                    // 0: not described yet
   std::map<std::pair<unsigned, unsigned>, std::uint64_t> device_tracks_;  // by device, of_device
   std::map<std::pair<unsigned, unsigned>, group> lanes_;                  // by device, lane
+  // The lane of the last row, because many tasks in a row have the same one.
+  std::pair<unsigned, unsigned> last_lane_{};
+  group* last_group_ = nullptr;
 };
 
 }  // namespace flotilla::dispatch

@@ -10,6 +10,7 @@
 #include <flotilla/detail/memory_command.hpp>
 
 #include "dispatch/task/chunk_command.hpp"
+#include "dispatch/task/slot_pool.hpp"
 #include "dispatch/trace/trace_threads.hpp"
 
 namespace flotilla::dispatch {
@@ -47,6 +48,56 @@ void describe(slot& task, task_record& record) noexcept {
 }
 
 }  // namespace
+
+/// Collects launches of a batch that end together, and pushes them as one record.
+class tracer::launch_group {
+ public:
+  launch_group(tracer& of, launches_record const& common) noexcept : of_(of), common_(common) {}
+  launch_group(launch_group const&) = delete;
+  launch_group& operator=(launch_group const&) = delete;
+  ~launch_group() { flush(); }
+  static_assert(slots_chosen_together == slot_pool::block_slots);
+
+  /// Adds a task. @return false if the task needs a record of its own.
+  bool add(slot const& task, slot_address address, trace_stamp& stamp) noexcept {
+    std::uint32_t const device = task.device.load(std::memory_order_relaxed);
+    std::int64_t const queued = common_.launched - stamp.submitted;
+    bool const is_plain = task.kind == task_kind::launch && task.dependencies == 0 &&
+                          !task.labelled && stamp.launched == 0 && device != 0 && queued >= 0 &&
+                          queued <= launch_entry::max_queued;
+    if (!is_plain) { return false; }
+    auto const index = static_cast<std::uint16_t>(device - 1);
+    if (count_ == entries_.size() || task.kernel != common_.kernel || index != common_.device) {
+      flush();
+      common_.kernel = task.kernel;
+      common_.device = index;
+    }
+    entries_[count_++] = {trace_number(address, stamp.generation),
+                          static_cast<std::uint64_t>(queued), stamp.thread};
+    stamp.generation = 0;  // so that the task has one record
+    return true;
+  }
+
+ private:
+  void flush() noexcept {
+    if (count_ == 0) { return; }
+    constexpr std::size_t first = words_of<launches_record>;
+    std::size_t const size = first + count_ * words_of<launch_entry>;
+    common_.head = of_.head_of(record_kind::launches, size);
+    std::memcpy(words_.data(), &common_, sizeof common_);
+    std::memcpy(words_.data() + first, entries_.data(), count_ * sizeof(launch_entry));
+    of_.push({words_.data(), size});
+    count_ = 0;
+  }
+
+  static constexpr std::size_t max_entries = 128;
+  tracer& of_;
+  launches_record common_;
+  std::size_t count_ = 0;
+  std::array<launch_entry, max_entries> entries_;
+  std::array<std::uint64_t, words_of<launches_record> + max_entries * words_of<launch_entry>>
+      words_;
+};
 
 tracer::tracer(std::uint64_t runtime, task_table const& tasks)
     : tasks_(tasks), threads_(std::make_unique<trace_threads>(runtime)) {}
@@ -126,9 +177,18 @@ bool tracer::note_batch(slot_address task, std::int64_t launched, std::int64_t b
 std::uint32_t tracer::note_ends(std::span<slot_address const> tasks, std::int64_t launched,
                                 std::int64_t begun, std::int64_t ended, unsigned lane) noexcept {
   std::uint32_t count = 0;
+  launch_group group{*this,
+                     {.launched = launched,
+                      .begun = begun,
+                      .ended = ended,
+                      .lane = static_cast<std::uint16_t>(lane & trace_stamp::no_lane)}};
   for (slot_address const task : tasks) {
     slot_side* const side = chosen(task);
     if (side == nullptr) { continue; }
+    if (group.add(tasks_.at(task), task, side->traced)) {
+      ++count;
+      continue;
+    }
     side->traced.set_launch(launched, begun);
     side->traced.lane = lane & trace_stamp::no_lane;
     push_task(task, *side, false, ended);

@@ -33,8 +33,9 @@ class trace_threads;
 /// trace ends meanwhile, their records are ignored.
 ///
 /// A task is chosen at its submit, by a hash of its number. So the thread that ends it can tell
-/// without a flag whether it was chosen. Its record is written when it ends: there is one record
-/// for each task, with all of its times. Until then, the times are in the trace_stamp.
+/// without a flag whether it was chosen. Tasks that a thread submits one after the other are mostly
+/// chosen together, so that a trace of some tasks has the arrows between them. The record of a task
+/// is written when it ends, with all of its times. Until then, the times are in the trace_stamp.
 class tracer {
  public:
   using clock = std::chrono::steady_clock;
@@ -107,6 +108,9 @@ class tracer {
   void on_change(std::function<void(bool)> changed) { changed_ = std::move(changed); }
 
  private:
+  class launch_group;
+  static constexpr std::uint64_t slots_chosen_together = 32;  // slot_pool::block_slots
+
   [[nodiscard]] record_head head_of(record_kind kind, std::size_t words) const noexcept {
     return {session_number_.load(std::memory_order_relaxed), static_cast<std::uint16_t>(words),
             kind};
@@ -114,7 +118,8 @@ class tracer {
   [[nodiscard]] bool is_chosen(std::uint64_t number) const noexcept {
     constexpr std::uint64_t golden_ratio = 0x9e37'79b9'7f4a'7c15;
     std::uint64_t const bound = bound_.load(std::memory_order_relaxed);
-    return bound != 0 && number * golden_ratio <= bound;
+    // The slots of a block have the same hash: a thread takes them one after the other.
+    return bound != 0 && (number / slots_chosen_together) * golden_ratio <= bound;
   }
   /// Returns the side of an open task that was chosen in this trace, otherwise null.
   [[nodiscard]] slot_side* chosen(slot_address task) const noexcept;

@@ -1,0 +1,91 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+#include "flow.hpp"
+
+#include <string>
+#include <utility>
+
+#include <flotilla/error/error.hpp>
+
+#include "errors.hpp"
+#include "function.hpp"
+
+namespace flotilla::python {
+
+namespace {
+
+/// Marks that the flow repeats tasks, until the end of the block.
+class repeat_scope {
+ public:
+  explicit repeat_scope(flow_core& flow) noexcept : flow_{flow} { flow_.begin_repeat(); }
+  repeat_scope(repeat_scope const&) = delete;
+  repeat_scope& operator=(repeat_scope const&) = delete;
+  ~repeat_scope() { flow_.end_repeat(); }
+
+ private:
+  flow_core& flow_;
+};
+
+}  // namespace
+
+flow_core::flow_core(core_ptr owner, flow_options const& options) : owner_{std::move(owner)} {
+  runtime& rt = owner_->usable();
+  owner_->without_gil([&] { held_.emplace(rt, options); });
+  owner_->add(*this);
+}
+
+flow_core::~flow_core() {
+  end();
+  owner_->remove(*this);
+}
+
+flow& flow_core::usable() {
+  static_cast<void>(owner_->usable());
+  if (is_closed_) { throw invalid_handle("the flow is closed"); }
+  return *held_;
+}
+
+void flow_core::close() {
+  if (is_closed_) { return; }
+  if (calls_ != 0 && inside_function::is_active()) {
+    throw would_deadlock(
+        "close(): another thread uses the flow, and may wait for the task that calls close()");
+  }
+  is_closed_ = true;
+  while (calls_ != 0) { sleep_without_gil(); }
+  end();
+}
+
+void flow_core::keep(nb::handle object) { kept_.try_emplace(object.ptr(), nb::borrow(object)); }
+
+void flow_core::end() noexcept {
+  if (!held_) { return; }
+  if (owner_->is_in_child()) {  // the destructor would use threads that do not exist here
+    static_cast<void>(new flow{std::move(*held_)});
+  }
+  held_.reset();
+}
+
+bool flow_core::free() noexcept {
+  end();
+  return true;
+}
+
+void repeat(py_flow const& self, std::int64_t count, nb::callable const& iteration) {
+  if (count < 0) {
+    throw invalid_argument("the number of repetitions must not be negative, but is " +
+                           std::to_string(count));
+  }
+  std::shared_ptr<flow_core> const flow = self.core;
+  static_cast<void>(flow->usable());
+  repeat_scope const repeating{*flow};
+  flow->without_gil([&](flotilla::flow& to) {
+    to.repeat(static_cast<std::size_t>(count), [&] {
+      nb::gil_scoped_acquire const gil;
+      if (PyErr_CheckSignals() != 0) { throw python_failure::take(); }
+      call_iteration(iteration.ptr());
+    });
+  });
+}
+
+}  // namespace flotilla::python

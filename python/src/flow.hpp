@@ -1,0 +1,89 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Flows, which order tasks by the data that they use.
+
+#include <nanobind/nanobind.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+
+#include <flotilla/data/flow.hpp>
+
+#include "core.hpp"
+
+namespace flotilla::python {
+
+/// Owns a C++ flow. The Python object and the data of the flow share it.
+///
+/// The mutex of the C++ flow is also locked while `repeat` calls Python. So every call of the C++
+/// flow must release the GIL.
+///
+/// Threads: the caller of each function must hold the GIL. It guards all members.
+class flow_core final : public owned_part {
+ public:
+  flow_core(core_ptr owner, flow_options const& options);
+  flow_core(flow_core const&) = delete;
+  flow_core& operator=(flow_core const&) = delete;
+  ~flow_core() override;
+
+  [[nodiscard]] core_ptr const& owner() const noexcept { return owner_; }
+  /// @throws runtime_closed, invalid_handle  The runtime or the flow is closed.
+  [[nodiscard]] flow& usable();
+  /// Calls `function` with the C++ flow, without the GIL. `close` waits until it has returned.
+  template <class F>
+  auto without_gil(F const& function) {
+    owner_->destroy_late();
+    flow& all = usable();
+    busy_call const busy{calls_};
+    return owner_->without_gil([&] { return function(all); });
+  }
+
+  /// Ends the flow. Submitted tasks still run, and its data stay. The second call does nothing.
+  /// @throws would_deadlock  The caller is inside a function of a task, and a call is in progress.
+  void close();
+  [[nodiscard]] bool is_closed() const noexcept { return is_closed_; }
+
+  /// Keeps an object until the flow is closed, because `repeat` may replay tasks that use it.
+  void keep(nb::handle object);
+  [[nodiscard]] bool is_repeating() const noexcept { return repeats_ != 0; }
+  void begin_repeat() noexcept { ++repeats_; }
+  void end_repeat() noexcept { --repeats_; }
+
+  bool free() noexcept override;
+
+ private:
+  class busy_call {
+   public:
+    explicit busy_call(std::size_t& calls) : calls_{calls} { ++calls_; }
+    busy_call(busy_call const&) = delete;
+    busy_call& operator=(busy_call const&) = delete;
+    ~busy_call() { --calls_; }
+
+   private:
+    std::size_t& calls_;
+  };
+  void end() noexcept;
+
+  core_ptr const owner_;
+  std::optional<flow> held_;  // empty after the end
+  std::unordered_map<PyObject*, nb::object> kept_;
+  bool is_closed_ = false;
+  std::size_t calls_ = 0;    // threads that are inside `without_gil`
+  std::size_t repeats_ = 0;  // threads that are inside `repeat`
+};
+
+/// The Python object of a flow.
+struct py_flow {
+  std::shared_ptr<flow_core> core;
+};
+
+/// Submits the tasks of an iteration `count` times.
+void repeat(py_flow const& self, std::int64_t count, nb::callable const& iteration);
+
+void bind_flows(nb::module_& to);
+
+}  // namespace flotilla::python
