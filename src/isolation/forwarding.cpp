@@ -12,6 +12,7 @@
 
 #include <flotilla/error/error.hpp>
 
+#include "driver/cpu_devices.hpp"
 #include "isolation/calls/calls.hpp"
 #include "isolation/owner/owner.hpp"
 
@@ -131,6 +132,7 @@ std::shared_ptr<driver::table const> isolate(std::shared_ptr<driver::table const
     put_launch_calls(*table);
     put_graph_calls(*table);
     table->stream_end_capture = &stream_end_capture;
+    driver::forward_injection(&inject_in_workers);
     table->recovery = &all;
     table->origin += ", isolated";
     return table;
@@ -138,12 +140,13 @@ std::shared_ptr<driver::table const> isolate(std::shared_ptr<driver::table const
   return made;
 }
 
-void inject_in_workers(std::string const& spec) {
+void inject_in_workers(std::string_view spec) {
   owner* const all = owner::find();
   if (all == nullptr) { return; }
   control_message message{};
   message.kind = control_message::kinds::inject;
-  std::snprintf(message.text, sizeof message.text, "%s", spec.c_str());
+  std::snprintf(message.text, sizeof message.text, "%.*s", static_cast<int>(spec.size()),
+                spec.data());
   for (int i = 0; i < max_devices; ++i) {
     isolated_device* const each = all->device(i);
     if (each == nullptr || each->generation() == 0) { continue; }

@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "driver/table.hpp"
 
@@ -31,7 +32,7 @@ struct isolated_choice {
 [[nodiscard]] std::string worker_program(std::string const& asked);
 
 /// Adds a fault injection rule in all workers that run, or removes all rules if `spec` is empty.
-void inject_in_workers(std::string const& spec);
+void inject_in_workers(std::string_view spec);
 
 /// The number of workers that this process has and that have not been reaped.
 [[nodiscard]] std::size_t running_workers();

@@ -61,6 +61,7 @@ void host_arena::set_registered(void const* address, bool is_registered) {
   std::lock_guard const lock{mutex_};
   auto const found = blocks_.find(static_cast<std::byte const*>(address));
   if (found != blocks_.end()) { found->second.is_registered = is_registered; }
+  ++version_;
 }
 
 }  // namespace flotilla::isolated

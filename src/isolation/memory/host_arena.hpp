@@ -5,7 +5,9 @@
 // the pieces through which pageable memory is copied. It is one sparse memfd, mapped at the same
 // address everywhere.
 
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -44,10 +46,13 @@ class host_arena {
     }
   }
   [[nodiscard]] int memory() const noexcept { return memory_.get(); }
+  /// Changes with each change of what is registered.
+  [[nodiscard]] std::uint64_t version() const noexcept { return version_.load(); }
 
  private:
   descriptor memory_;
   mapping mapped_;
+  std::atomic<std::uint64_t> version_{0};
   std::mutex mutable mutex_;
   address_space addresses_;                   // guarded by mutex_
   std::map<std::byte const*, block> blocks_;  // by address; guarded by mutex_

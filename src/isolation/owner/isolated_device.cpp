@@ -2,7 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "isolation/owner/isolated_device.hpp"
 
+#include <sys/mman.h>
 #include <unistd.h>
+
+#include <new>
 
 #include <flotilla/error/error.hpp>
 
@@ -13,7 +16,13 @@
 namespace flotilla::isolated {
 
 isolated_device::isolated_device(owner& all, int ordinal)
-    : owner_(all), ordinal_(ordinal), objects_(ordinal, 0), memory_(all.base(), ordinal) {}
+    : owner_(all), ordinal_(ordinal), objects_(ordinal, 0), memory_(all.base(), ordinal) {
+  // Nothing else of this process may be at the addresses of the device.
+  void* const made =
+      ::mmap(reinterpret_cast<void*>(device_start(ordinal)), device_bytes, PROT_NONE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+  if (made == MAP_FAILED) { throw std::bad_alloc{}; }
+}
 
 replicated isolated_device::parts() noexcept {
   return {objects_, owner_.shared(), memory_, owner_.host()};
@@ -92,7 +101,11 @@ bool isolated_device::replace() {
   if (lost() == CUDA_SUCCESS) { return true; }
   std::uint32_t unused = 0;
   auto const ended = worker(unused);
-  ended->wait_for_end();
+  // When a GPU's driver reports a fault, it has ended all work of the process on the GPU, so the
+  // process itself may end in the background (51 to 57 ms on an H200). In all other cases a kernel
+  // may still write.
+  bool const is_gpu = owner_.base().kind == device_kind::gpu;
+  if (!is_gpu || !ended->has_faulted()) { ended->wait_for_end(); }
   why_not_.clear();
   // Out of memory right after the end of a process is normal: its memory comes back in the
   // background. So try more than once. A spare may also have ended.
@@ -128,12 +141,14 @@ void isolated_device::tend_spare() {
     if (made == nullptr) { return; }  // try again later
     spare_.emplace(std::move(made));
   }
-  auto todo = [&] {
+  auto todo = [&]() -> std::optional<replica::plan> {
     std::lock_guard const lock{mutex_};
     std::lock_guard const inner{owner_.shared_mutex()};
+    if (lost() != CUDA_SUCCESS || !spare_->is_behind(parts())) { return std::nullopt; }
     return spare_->prepare(parts());
   }();
-  if (!spare_->apply(std::move(todo)).empty()) { spare_.reset(); }
+  if (!todo) { return; }
+  if (!spare_->apply(std::move(*todo)).empty()) { spare_.reset(); }
 }
 
 bool isolated_device::has_spare() {

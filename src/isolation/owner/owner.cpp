@@ -52,7 +52,7 @@ void owner::keep_spares() {
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);
   std::thread{[this] {
-    constexpr std::chrono::milliseconds period{20};
+    constexpr std::chrono::milliseconds period{50};
     for (;; std::this_thread::sleep_for(period)) {
       for (int i = 0; i < max_devices; ++i) {
         if (isolated_device* const each = device(i)) { each->tend_spare(); }

@@ -95,6 +95,7 @@ replica::plan replica::prepare(replicated const& from) const {
   for (auto const& each : now) {
     if (host_.count(each.first) == 0) { made.register_host.push_back(each); }
   }
+  made.seen = state_of(from);
   made.last_order = from.objects.last_order();
   made.last_shared_order = from.shared.last_order();
   return made;
@@ -165,6 +166,7 @@ std::string replica::apply(plan todo) {
     if (std::string why = apply_memory(todo); !why.empty()) { return why; }
   }
   last_order_ = todo.last_order;
+  applied_ = todo.seen;
   last_shared_order_ = todo.last_shared_order;
   return {};
 }

@@ -6,6 +6,7 @@
 
 #include <cuda.h>
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -35,6 +36,8 @@ class replica {
 
   /// The steps that make the worker equal to what `from` contains. Call it with the lock of the
   /// device and of the shared objects.
+  /// Numbers that change with each change of the objects, the device memory and the host memory.
+  using state = std::array<std::uint64_t, 4>;
   class plan {
     friend class replica;
     struct step {
@@ -58,8 +61,13 @@ class replica {
     std::vector<std::pair<void*, std::size_t>> register_host;
     std::uint64_t last_order = 0;
     std::uint64_t last_shared_order = 0;
+    state seen{};
   };
   [[nodiscard]] plan prepare(replicated const& from) const;
+  /// Whether anything has changed since the last `prepare` whose plan was applied. The same locks.
+  [[nodiscard]] bool is_behind(replicated const& from) const noexcept {
+    return applied_ != state_of(from);
+  }
   /// Executes the steps. @return an empty text, or why the worker cannot be used
   [[nodiscard]] std::string apply(plan todo);
   /// Records the events that the last worker had recorded, so that they count as complete.
@@ -72,6 +80,10 @@ class replica {
   [[nodiscard]] std::vector<std::uint32_t> shared_objects() const;
 
  private:
+  [[nodiscard]] static state state_of(replicated const& from) noexcept {
+    return {from.objects.last_order(), from.shared.last_order(), from.memory.version(),
+            from.host.version()};
+  }
   void add_steps(plan& into, journal const& objects, replicated const& from,
                  std::uint64_t after) const;
   [[nodiscard]] std::string apply_memory(plan const& todo);
@@ -83,6 +95,7 @@ class replica {
   std::map<void*, std::size_t> host_;
   std::uint64_t last_order_ = 0;
   std::uint64_t last_shared_order_ = 0;
+  state applied_{~std::uint64_t{0}};
 };
 
 }  // namespace flotilla::isolated

@@ -62,7 +62,7 @@ CUresult session::send() {
   auto const found = static_cast<CUresult>(status);
   if (found != CUDA_SUCCESS && is_sticky(driver::status_of(found))) {
     // Nothing of the process can be used any more. Ending it now lets the successor begin earlier.
-    worker_->lose(status, "a kernel faulted: " + to_string(driver::status_of(found)));
+    worker_->report_fault(status, "a kernel faulted: " + to_string(driver::status_of(found)));
     return static_cast<CUresult>(worker_->lost().load());
   }
   return found;

@@ -45,6 +45,10 @@ class worker_process {
   [[nodiscard]] std::atomic<int> const& lost() const noexcept { return lost_; }
   /// Marks the worker as lost, unless it is, kills it, and wakes all callers.
   void lose(int status, std::string const& reason) noexcept;
+  /// Like `lose`, for a status that the driver of the worker has returned.
+  void report_fault(int status, std::string const& reason) noexcept;
+  /// Whether the driver itself had said that the work of the device has ended.
+  [[nodiscard]] bool has_faulted() const noexcept { return has_faulted_.load(); }
   [[nodiscard]] std::string reason() const;
   /// From now on, `device` also gets the status with which the worker is lost. It must outlive the
   /// worker.
@@ -73,6 +77,7 @@ class worker_process {
   std::string reason_;        // guarded by mutex_
   std::atomic<int>* device_ = nullptr;  // guarded by mutex_
   std::atomic<int> lost_{0};
+  std::atomic<bool> has_faulted_{false};
 };
 
 }  // namespace flotilla::isolated
