@@ -54,7 +54,8 @@ CUresult session::send() {
   std::int32_t status = 0;
   std::size_t used = 0;
   channel_caller end{worker_->at(number_)};
-  if (!end.call(out_.size(), worker_->lost(), answer, status, used)) {
+  bool const has_answer = end.call(out_.size(), worker_->lost(), answer, status, used);
+  if (!has_answer || status < CUDA_SUCCESS || status > CUDA_ERROR_UNKNOWN) {
     worker_->lose(CUDA_ERROR_LAUNCH_FAILED, "its worker process has sent an invalid answer");
     return static_cast<CUresult>(worker_->lost().load());
   }

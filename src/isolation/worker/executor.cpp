@@ -36,7 +36,12 @@ CUresult executor::run(std::span<std::byte const> request, message_writer& out) 
   if (!in.ok() || number >= handlers.size() || handlers[number] == nullptr) {
     return CUDA_ERROR_NOT_SUPPORTED;
   }
-  if (head.context != current_) {
+  // acquire: pairs with the increment below. The owner calls with a new context after the old one
+  // has ended.
+  std::uint32_t const ended = parts_.ended_contexts.load(std::memory_order_acquire);
+  if (head.context != current_ || ended != seen_ended_) {
+    seen_ended_ = ended;
+    current_ = 0;
     auto const wanted = parts_.objects.get<CUcontext>(head.context);
     CUresult const answer = parts_.api.ctx_set_current(wanted);
     if (answer != CUDA_SUCCESS) { return answer; }
@@ -47,6 +52,7 @@ CUresult executor::run(std::span<std::byte const> request, message_writer& out) 
   if (head.what == operation::ctx_create || head.what == operation::ctx_destroy) {
     parts_.api.ctx_set_current(nullptr);
     current_ = 0;
+    parts_.ended_contexts.fetch_add(1, std::memory_order_release);
   }
   return out.ok() ? answer : CUDA_ERROR_INVALID_VALUE;
 }

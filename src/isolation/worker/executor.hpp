@@ -3,6 +3,8 @@
 #pragma once
 // Executes requests: decodes the arguments, calls the driver, and encodes the results.
 
+#include <atomic>
+#include <cstdint>
 #include <span>
 
 #include "driver/table.hpp"
@@ -21,6 +23,9 @@ struct worker_parts {
   driver::table const& api;
   real_handles& objects;
   host_registrations& host;
+  // The number of contexts that were destroyed. After each of them, an index or a handle may name
+  // another context than before.
+  std::atomic<std::uint32_t>& ended_contexts;
 };
 
 using handler = CUresult (*)(worker_parts& parts, message_reader& in, message_writer& out);
@@ -35,6 +40,7 @@ class executor {
  private:
   worker_parts& parts_;
   std::uint32_t current_ = 0;  // the object of the current context
+  std::uint32_t seen_ended_ = 0;
 };
 
 /// Returns the function that executes an operation, or null. The tables are in several files.

@@ -71,7 +71,7 @@ control_answer server::start(control_message const& hello) {
   objects_ = std::make_unique<real_handles>();
   host_ = std::make_unique<host_registrations>(*api_);
   memory_ = std::make_unique<device_mappings>(*api_, hello.device);
-  parts_ = std::make_unique<worker_parts>(worker_parts{*api_, *objects_, *host_});
+  parts_ = std::make_unique<worker_parts>(worker_parts{*api_, *objects_, *host_, ended_contexts_});
   std::string const why = memory_->reserve();
   return why.empty() ? control_answer{} : refused(CUDA_ERROR_NOT_SUPPORTED, why);
 }

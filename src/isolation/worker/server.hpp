@@ -37,6 +37,7 @@ class server {
   std::unique_ptr<host_registrations> host_;
   std::unique_ptr<device_mappings> memory_;
   std::unique_ptr<worker_parts> parts_;
+  std::atomic<std::uint32_t> ended_contexts_{0};
   std::uint32_t opened_ = 0;  // a bit for each channel
 };
 

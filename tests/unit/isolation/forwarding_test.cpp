@@ -54,6 +54,26 @@ TEST_F(ForwardingTest, ADestroyedContextThatIsCurrentSaysSo) {
   EXPECT_EQ(popped, second);
 }
 
+// error guess: a thread calls with a context that has the place of a destroyed one
+TEST_F(ForwardingTest, ANewContextIsNotTakenForADestroyedOne) {
+  for (int round = 0; round < 4; ++round) {
+    CUcontext made = nullptr;
+    std::thread{[&] {
+      EXPECT_EQ(api().ctx_create(&made, 0, 0), CUDA_SUCCESS);
+      EXPECT_EQ(
+          api().ctx_set_limit(CU_LIMIT_STACK_SIZE, 2048 + 1024 * static_cast<std::size_t>(round)),
+          CUDA_SUCCESS);
+    }}.join();
+    FLOTILLA_OK(api().ctx_push_current(made));
+    std::size_t bytes = 0;
+    FLOTILLA_OK(api().ctx_get_limit(&bytes, CU_LIMIT_STACK_SIZE));
+    EXPECT_EQ(bytes, 2048 + 1024 * static_cast<std::size_t>(round));
+    CUcontext popped = nullptr;
+    FLOTILLA_OK(api().ctx_pop_current(&popped));
+    std::thread{[&] { EXPECT_EQ(api().ctx_destroy(made), CUDA_SUCCESS); }}.join();
+  }
+}
+
 // requirement
 TEST_F(ForwardingTest, LimitsAndPreferencesAreThoseOfTheContext) {
   FLOTILLA_OK(api().ctx_set_limit(CU_LIMIT_STACK_SIZE, 5001));
