@@ -168,7 +168,7 @@ TEST_F(RecoveryTest, AFaultEndsTheWorkerOnly) {
   FLOTILLA_OK(api().ctx_synchronize());
 }
 
-// requirement: a kernel that writes to a wild address. On a GPU the driver reports a fault; on a CPU
+// requirement: a kernel writes to a wild address. On a GPU the driver reports a fault. On a CPU
 // device the process of the worker gets SIGSEGV.
 TEST_F(RecoveryTest, AWildWriteEndsTheWorkerOnly) {
   CUfunction const write = function("write_value");
