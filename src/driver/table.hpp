@@ -15,6 +15,8 @@
 
 namespace flotilla::driver {
 
+class device_recovery;
+
 struct table {
 #define FLOTILLA_DRIVER_ENTRY(need, field, name, version, symbol) PFN_##name##_v##version field{};
 #include "base/driver_entries.inc"
@@ -22,6 +24,7 @@ struct table {
 
   device_kind kind = device_kind::gpu;  // the kind of the driver's devices
   std::string origin;                   // for messages: the driver's file, or "built in"
+  device_recovery* recovery = nullptr;  // if the devices are isolated; otherwise null
 };
 
 /// Finds an entry point by its name and ABI version (as cuGetProcAddress does) or by its symbol.

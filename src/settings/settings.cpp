@@ -68,6 +68,8 @@ constexpr std::array keys{
     make<&own::window, unsigned>("window"),
     make<&own::peer_access>("peer_access"),
     make<&own::numa_placement>("numa_placement"),
+    make<&own::isolation>("isolation"),
+    make<&own::spare>("spare"),
 };
 
 constexpr auto all_names = [] {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/process_end.hpp"
+#include "context/isolate.hpp"
 #include "dispatch/runtime/options.hpp"
 #include "dispatch/runtime/ordered_grids_environment.hpp"
 #include "dispatch/runtime/runtime_registry.hpp"
@@ -27,6 +28,14 @@ context::choice with_nodes(context::choice chosen, tuning const& tuned) {
 std::vector<int> nodes_of(std::vector<context::request> const& requests) {
   std::vector<int> made;
   for (context::request const& each : requests) { made.push_back(each.host_node); }
+  return made;
+}
+
+/// Plans the contexts. Devices that are to be isolated get the forwarding driver.
+std::vector<context::request> make_requests(context::choice& chosen, runtime_options const& options,
+                                            base::numa_nodes const& nodes) {
+  auto made = context::plan(chosen, with_environment(options), options.best_effort, nodes);
+  context::isolate(chosen, made, options.worker_path);
   return made;
 }
 
@@ -64,7 +73,7 @@ runtime_state::runtime_state(runtime_options options, tuning const& tuned)
       tuned_(with_ordered_grids_of_environment(tuned)),
       chosen_(with_nodes(context::choose(options_.devices), tuned_)),
       numa_(tuned_.numa_root),
-      requests_(context::plan(chosen_, with_environment(options_), options_.best_effort, numa_)),
+      requests_(make_requests(chosen_, options_, numa_)),
       contexts_(make_contexts(chosen_, requests_)),
       tasks_(windows_of(requests_), shared_window_of(requests_)),
       shared_queue_(tasks_.devices(), bell_),
