@@ -13,6 +13,7 @@ from ._core import (
     BulkError,
     DependencyFailed,
     Device,
+    DeviceFault,
     DriverError,
     Each,
     Error,

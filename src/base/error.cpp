@@ -30,6 +30,7 @@ task_cancelled::~task_cancelled() = default;
 timed_out::~timed_out() = default;
 task_failed::~task_failed() = default;
 poisoned::~poisoned() = default;
+device_fault::~device_fault() = default;
 used_after_fork::~used_after_fork() = default;
 trace_failed::~trace_failed() = default;
 
@@ -53,6 +54,14 @@ bulk_error::bulk_error(std::size_t index, std::size_t count, std::string const& 
 task_failed::task_failed(int code, std::string const& what) : error(what), code_(code) {}
 
 poisoned::poisoned(driver_status status, std::string const& what) : error(what), status_(status) {}
+
+device_fault::device_fault(driver_status status, device_ordinal device, std::string suspects,
+                           bool may_have_run, std::string const& what)
+    : error(what),
+      status_(status),
+      device_(device),
+      suspects_(std::move(suspects)),
+      may_have_run_(may_have_run) {}
 
 }  // namespace v0_1
 }  // namespace flotilla

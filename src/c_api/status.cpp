@@ -32,6 +32,7 @@ char const* flotilla_status_name(flotilla_status status) {
     FLOTILLA_NAME_CASE(FLOTILLA_STILL_USED);
     FLOTILLA_NAME_CASE(FLOTILLA_OTHER_ERROR);
     FLOTILLA_NAME_CASE(FLOTILLA_TIMED_OUT);
+    FLOTILLA_NAME_CASE(FLOTILLA_DEVICE_FAULT);
   }
 #undef FLOTILLA_NAME_CASE
   return "an unknown flotilla_status";

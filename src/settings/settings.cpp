@@ -68,6 +68,9 @@ constexpr std::array keys{
     make<&own::window, unsigned>("window"),
     make<&own::peer_access>("peer_access"),
     make<&own::numa_placement>("numa_placement"),
+    make<&own::restart_intensity>("restart.intensity"),
+    make<&own::restart_period_ms>("restart.period_ms"),
+    make<&own::restart_back_off_ms>("restart.back_off_ms"),
 };
 
 constexpr auto all_names = [] {

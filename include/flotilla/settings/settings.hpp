@@ -105,6 +105,10 @@ struct FLOTILLA_EXPORT device_settings {
   /// or moves. Threads that a callable creates inherit this restriction, as always in Linux.
   /// Threads of the application that wait, pump or submit are never restricted.
   std::optional<bool> numa_placement{};
+  /// "restart.intensity": how often an isolated device may be lost in a period (restart_options)
+  std::optional<unsigned> restart_intensity{};
+  std::optional<unsigned> restart_period_ms{};    ///< "restart.period_ms": 1 to 86400000
+  std::optional<unsigned> restart_back_off_ms{};  ///< "restart.back_off_ms": 0 to 86400000
 
   bool operator==(device_settings const&) const = default;
 

@@ -37,8 +37,9 @@ struct flush_outcome {
   std::vector<slot_address> again;
   std::vector<CUresult> errors;  // driver errors that belong to no single task
   // Whether a launch got a sticky error. The driver is unusable then, and every open task counts as
-  // ended.
+  // ended, unless the device is isolated.
   bool lost = false;
+  std::vector<slot_address> unlaunched;  // if `lost`: further tasks of the batch
 
   void clear() noexcept {
     refused.clear();
@@ -46,6 +47,7 @@ struct flush_outcome {
     alone.clear();
     again.clear();
     errors.clear();
+    unlaunched.clear();
     lost = false;
   }
 };
@@ -103,6 +105,8 @@ class batch_flusher {
   void remove_cancelled(batch_place where, flush_outcome& outcome);
   /// Makes the caller launch the tasks one by one, so that each gets its own status.
   void launch_alone(std::span<slot_address const> tasks, flush_outcome& outcome);
+  /// Leaves the tasks to the caller, because the driver is unusable or the device is lost.
+  void leave_unlaunched(std::span<slot_address const> tasks, flush_outcome& outcome);
   /// Makes the lane's stream wait for the predecessors of the batch.
   [[nodiscard]] driver::call_outcome enqueue_waits(lane& lane, open_batch& batch);
   /// Launches the tasks of a batch. Returns whether all of them were launched.

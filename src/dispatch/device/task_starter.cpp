@@ -43,6 +43,7 @@ void task_starter::start_one(slot_address task, bool alone) {
   slot& one = parts_.shared.tasks.at(task);
   // The request may come later. So each launch looks again, with the handshake in cancellation.hpp.
   if (is_cancelled(one)) [[unlikely]] { return parts_.reporter.cancel(task); }
+  if (parts_.reporter.is_device_lost()) [[unlikely]] { return parts_.reporter.keep(task); }
   bool const is_launch = one.kind == task_kind::launch;
   // A copy that must start alone uses a copy engine.
   bool const has_kernel = is_launch || (one.kind == task_kind::memory_op && !alone &&
@@ -192,12 +193,24 @@ void task_starter::finish_flush() {
       parts_.reporter.refuse(each.task, each.why);
     }
   }
+  if (parts_.reporter.is_device_lost()) [[unlikely]] {
+    for (slot_address const task : outcome_.unlaunched) { parts_.reporter.keep(task); }
+  }
   for (slot_address const task : outcome_.cancelled) { parts_.reporter.cancel(task); }
   // `start_followers` takes tasks from the back of both lists, so insert the tasks in reverse
   // order.
   alone_.insert(alone_.end(), outcome_.alone.rbegin(), outcome_.alone.rend());
   std::vector<slot_address>& runnable = parts_.batches.runnable();
   runnable.insert(runnable.end(), outcome_.again.rbegin(), outcome_.again.rend());
+}
+
+void task_starter::start_first(std::span<slot_address const> tasks) {
+  for (std::size_t i = tasks.size(); i-- > 0;) {
+    slot& one = parts_.shared.tasks.at(tasks[i]);
+    one.batched.store(0, std::memory_order_relaxed);
+    give_up_launch(one);
+    waiting_.at(one.level).push_front(tasks[i]);
+  }
 }
 
 bool task_starter::retry_waiting(priority_level level) {

@@ -71,6 +71,9 @@ class task_starter {
   /// device_side_waits::should_keep).
   [[nodiscard]] bool has_kept() const noexcept { return kept_; }
   void forget_kept() noexcept { kept_ = false; }
+  /// Makes the next passes start these tasks, in this order, before all others. Their launches were
+  /// given up, because the device was lost.
+  void start_first(std::span<slot_address const> tasks);
   /// Moves all waiting tasks to the end of `tasks`.
   void move_waiting_to(std::vector<slot_address>& tasks) { waiting_.move_to(tasks); }
 

@@ -39,6 +39,7 @@ lane::batch& lane::begin() {
   made.end_event = nullptr;
   made.count = 0;
   made.waits_on_device = made.long_running = made.has_status = made.is_chunk = false;
+  made.joined = begun_ > 1;
   made.begun = std::chrono::steady_clock::now();
   return made;
 }
