@@ -53,8 +53,8 @@ TEST_P(CDevice, ReportsItsMemory) {
   FLOTILLA_C_OK(flotilla_get_memory(rt, 1, nullptr, nullptr));
 }
 
-// requirement: a device whose kernel does not end is stuck after the time of the options. Options of
-// programs that were compiled before have no such time
+// requirement: a device whose kernel does not end is stuck after the time of the options. Options
+// of programs that were compiled before have no such time
 TEST_P(CDevice, ReportsItsHealth) {
   FLOTILLA_NEED_CPU_DRIVER();
   flotilla_health health = FLOTILLA_HEALTH_FAULTED;

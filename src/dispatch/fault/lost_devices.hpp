@@ -34,6 +34,7 @@ class lost_devices {
     any_isolated_ = any_isolated_ || devices_.back().recovery != nullptr;
   }
 
+  [[nodiscard]] bool any_isolated() const noexcept { return any_isolated_; }
   [[nodiscard]] bool is_isolated(unsigned device) const noexcept {
     return device < devices_.size() && devices_[device].recovery != nullptr;
   }

@@ -85,7 +85,7 @@ runtime_state::runtime_state(runtime_options options, tuning const& tuned)
       text_(tasks_, kernels_, recordings_),
       faults_(tasks_, board_, text_, bell_, lost_),
       stuck_(options_.stuck_after, tasks_, board_, text_, lost_),
-      overdue_({tasks_, ends_, deadlines_, text_, faults_, stuck_,
+      overdue_({tasks_, ends_, deadlines_, text_, faults_, stuck_, lost_,
                 worker_count(options_.workers, tasks_.devices()) == 0}),
       slow_calls_(options_.report_calls_longer_than),
       shared_{number,
@@ -153,7 +153,7 @@ runtime_state::runtime_state(runtime_options options, tuning const& tuned)
     traces.start_of_environment();
     nvtx_range::attach();
     runtime_registry::add(*this);
-    if (stuck_.is_active()) { overdue_.start_thread(); }
+    if (stuck_.is_active() || lost_.any_isolated()) { overdue_.start_thread(); }
   } catch (...) {
     for (unsigned i = 0; i < devices.size(); ++i) {
       context::lease lease = devices[i].gate().take();
