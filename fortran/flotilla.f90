@@ -36,6 +36,7 @@ module flotilla
   integer(c_int), parameter, public :: flotilla_compile_error = 25
   integer(c_int), parameter, public :: flotilla_no_compiler = 26
   integer(c_int), parameter, public :: flotilla_trace_failed = 27
+  integer(c_int), parameter, public :: flotilla_device_fault = 28
   integer(c_int), parameter, public :: flotilla_automatic = -1
   integer(c_int), parameter, public :: flotilla_gpu = 0
   integer(c_int), parameter, public :: flotilla_cpu = 1
@@ -44,6 +45,11 @@ module flotilla
   integer(c_int), parameter, public :: flotilla_setting_adjusted = 2
   integer(c_int), parameter, public :: flotilla_setting_no_effect = 3
   integer(c_int), parameter, public :: flotilla_setting_refused = 4
+  integer(c_int), parameter, public :: flotilla_health_ok = 0
+  integer(c_int), parameter, public :: flotilla_health_stuck = 1
+  integer(c_int), parameter, public :: flotilla_health_faulted = 2
+  integer(c_int), parameter, public :: flotilla_health_restarting = 3
+  integer(c_int), parameter, public :: flotilla_health_quarantined = 4
   integer(c_int), parameter, public :: flotilla_any_device = -1
   integer(c_int), parameter, public :: flotilla_host = -2
   integer(c_int), parameter, public :: flotilla_access_read = 0
@@ -98,12 +104,13 @@ module flotilla
   end type
 
   type, public, bind(c) :: flotilla_runtime_options
-    integer(c_size_t) :: size = 40
+    integer(c_size_t) :: size = 48
     type(c_ptr) :: devices = c_null_ptr
     integer(c_int) :: workers = FLOTILLA_AUTOMATIC
     integer(c_int) :: best_effort = 0
     integer(c_size_t) :: window = 0
     type(c_ptr) :: settings = c_null_ptr
+    integer(c_int64_t) :: stuck_after_ns = 0
   end type
 
   type, public, bind(c) :: flotilla_device_info
@@ -176,7 +183,7 @@ module flotilla
   end type
 
   type, public, bind(c) :: flotilla_task_options
-    integer(c_size_t) :: size = 72
+    integer(c_size_t) :: size = 80
     integer(c_int) :: device = FLOTILLA_ANY_DEVICE
     integer(c_int) :: priority = 0
     type(c_ptr) :: label = c_null_ptr
@@ -186,6 +193,7 @@ module flotilla
     integer(c_size_t) :: after_end_count = 0
     integer(c_int) :: alone = 0
     integer(c_int64_t) :: timeout_ns = 0
+    integer(c_int) :: repeatable = 0
   end type
 
   type, public, bind(c) :: flotilla_shape
@@ -355,6 +363,13 @@ module flotilla
       integer(c_int), value :: device
       character(kind=c_char), intent(in), optional :: name(*)
       type(flotilla_setting), intent(inout), optional :: setting
+      integer(c_int) :: got
+    end function
+    function flotilla_get_health(rt, device, health) result(got) bind(c)
+      import
+      type(flotilla_runtime), value :: rt
+      integer(c_int), value :: device
+      integer(c_int), intent(inout), optional :: health
       integer(c_int) :: got
     end function
     function flotilla_get_counters(rt, device, counters) result(got) bind(c)
@@ -796,6 +811,7 @@ module flotilla
   public :: flotilla_get_device
   public :: flotilla_get_memory
   public :: flotilla_get_setting
+  public :: flotilla_get_health
   public :: flotilla_get_counters
   public :: flotilla_program_load
   public :: flotilla_program_load_file

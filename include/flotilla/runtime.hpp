@@ -42,6 +42,19 @@
 namespace flotilla {
 inline namespace v0_1 {
 
+/// How often the worker process of an isolated device may be replaced. The terms are those of OTP.
+/// Empty members have the values of the settings "restart.intensity" and so on (settings.hpp).
+struct restart_options {
+  /// If a device is lost more often than this within `period`, it is quarantined. 0: at the first
+  /// loss. The default is 10.
+  std::optional<unsigned> intensity{};
+  /// The default is 60 s. Must be at least 1 ms and at most 24 h.
+  std::optional<std::chrono::milliseconds> period{};
+  /// The time between a loss and the next worker process, if the device was lost before within
+  /// `period`. The default is 0. Must be at most 24 h.
+  std::optional<std::chrono::milliseconds> back_off{};
+};
+
 struct runtime_options {
   static constexpr int automatic = -1;
 
@@ -101,13 +114,16 @@ struct runtime_options {
   /// If work that was launched on a device does not end for so long, the device is stuck: see
   /// device_health. The runtime prints the tasks on stderr. A thread of the runtime looks at the
   /// devices eight times in this time, but at most every millisecond and at least every second.
-  /// Zero: no device is ever stuck. Must not be negative.
+  /// Zero: no device is ever stuck. Must not be negative. If an isolated device is stuck, its
+  /// worker process is ended and replaced: see device_fault.
   std::chrono::milliseconds stuck_after{0};
   /// The program `flotilla-worker`, which runs isolated devices (settings, "isolation"). If empty,
   /// the environment variable FLOTILLA_WORKER, except in set-user-id programs. If that is not set
   /// either, the program is looked for next to flotilla's own library. The first runtime of the
   /// process with an isolated device chooses the program.
   std::string worker_path{};
+  /// For isolated devices: when a device that was lost is not replaced any more.
+  restart_options restart{};
 };
 
 /// Runs tasks on its devices. Make one runtime early and keep it: a context on a GPU costs about

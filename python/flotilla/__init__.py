@@ -16,6 +16,7 @@ from ._core import (
     DataView,
     DependencyFailed,
     Device,
+    DeviceFault,
     DriverError,
     Each,
     Error,

@@ -42,6 +42,7 @@ enum kinds : unsigned {
   compilation,
   no_compilers,
   too_late,
+  device_faults,
   kinds_count
 };
 
@@ -94,6 +95,10 @@ class_entry const entries[kinds_count] = {
      "`log` what the compiler printed."},
     {"NoCompiler", other, nullptr, "There is no NVRTC or no C++ compiler."},
     {"TimedOut", other, &PyExc_TimeoutError, "A compiler took too long."},
+    {"DeviceFault", other, nullptr,
+     "An isolated device was lost. `status` is the status of the driver, `device` the ordinal of "
+     "the "
+     "device, `suspects` a text, and `may_have_run` says whether the task may have run in part."},
 };
 
 std::array<PyObject*, kinds_count> classes{};
@@ -123,6 +128,13 @@ nb::object convert(std::exception_ptr const& why) {
   } catch (poisoned const& e) {
     nb::object made = make(poison, e.what());
     made.attr("status") = static_cast<int>(e.status());
+    return made;
+  } catch (device_fault const& e) {
+    nb::object made = make(device_faults, e.what());
+    made.attr("status") = static_cast<int>(e.status());
+    made.attr("device") = e.device().value;
+    made.attr("suspects") = nb::str(e.suspects().c_str());
+    made.attr("may_have_run") = e.may_have_run();
     return made;
   } catch (dependency_failed const& e) {
     nb::object made = make(dependency, e.what());

@@ -17,6 +17,8 @@ device_health health(runtime const& owner, device_ordinal device) {
   shared.faults.poll_health();
   if (shared.faults.is_poisoned()) { return device_health::faulted; }
   shared.stuck.look();
+  if (shared.lost.is_quarantined(index)) { return device_health::quarantined; }
+  if (shared.lost.is_lost(index)) { return device_health::restarting; }
   return shared.stuck.is_stuck(index) ? device_health::stuck : device_health::ok;
 }
 
@@ -25,6 +27,8 @@ std::string to_string(device_health value) {
     case device_health::ok: return "ok";
     case device_health::stuck: return "stuck";
     case device_health::faulted: return "faulted";
+    case device_health::restarting: return "restarting";
+    case device_health::quarantined: return "quarantined";
   }
   return "device_health(" + std::to_string(static_cast<int>(value)) + ")";
 }

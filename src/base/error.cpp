@@ -33,6 +33,7 @@ task_cancelled::~task_cancelled() = default;
 timed_out::~timed_out() = default;
 task_failed::~task_failed() = default;
 poisoned::~poisoned() = default;
+device_fault::~device_fault() = default;
 used_after_fork::~used_after_fork() = default;
 trace_failed::~trace_failed() = default;
 compile_error::~compile_error() = default;
@@ -62,6 +63,14 @@ poisoned::poisoned(driver_status status, std::string const& what) : error(what),
 compile_error::compile_error(std::string source, std::size_t line, std::string log,
                              std::string const& what)
     : error(what), source_(std::move(source)), line_(line), log_(std::move(log)) {}
+
+device_fault::device_fault(driver_status status, device_ordinal device, std::string suspects,
+                           bool may_have_run, std::string const& what)
+    : error(what),
+      status_(status),
+      device_(device),
+      suspects_(std::move(suspects)),
+      may_have_run_(may_have_run) {}
 
 }  // namespace v0_1
 }  // namespace flotilla

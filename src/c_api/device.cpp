@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string>
 
+#include <flotilla/device/health.hpp>
 #include <flotilla/error/error.hpp>
 
 #include "c_api/call.hpp"
@@ -99,6 +100,19 @@ flotilla_status flotilla_get_setting(flotilla_runtime rt, unsigned device, char 
   return guarded("flotilla_get_setting", [&] {
     check_size(required(setting, "setting"), "flotilla_setting");
     get_setting(object(rt), device, text_of(name, "name"), *setting);
+  });
+}
+
+flotilla_status flotilla_get_health(flotilla_runtime rt, unsigned device, flotilla_health* health) {
+  return guarded("flotilla_get_health", [&] {
+    flotilla_health& to = required(health, "health");
+    switch (flotilla::health(object(rt).rt, flotilla::device_ordinal{device})) {
+      case flotilla::device_health::ok: to = FLOTILLA_HEALTH_OK; break;
+      case flotilla::device_health::stuck: to = FLOTILLA_HEALTH_STUCK; break;
+      case flotilla::device_health::faulted: to = FLOTILLA_HEALTH_FAULTED; break;
+      case flotilla::device_health::restarting: to = FLOTILLA_HEALTH_RESTARTING; break;
+      case flotilla::device_health::quarantined: to = FLOTILLA_HEALTH_QUARANTINED; break;
+    }
   });
 }
 

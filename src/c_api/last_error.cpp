@@ -53,6 +53,9 @@ void classify(std::exception_ptr const& why, flotilla_error_details& to) {
     set_driver_status(to, FLOTILLA_DRIVER_ERROR, e.status());
   } catch (poisoned const& e) {
     set_driver_status(to, FLOTILLA_POISONED, e.status());
+  } catch (device_fault const& e) {
+    set_driver_status(to, FLOTILLA_DEVICE_FAULT, e.status());
+    to.code = e.may_have_run() ? 1 : 0;
   } catch (dependency_failed const& e) {
     to.status = FLOTILLA_DEPENDENCY_FAILED;
     to.cause = status_of(e.cause());

@@ -2,8 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <flotilla/c/runtime.h>
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <utility>
 
@@ -17,12 +20,20 @@ namespace {
 runtime_options options_of(flotilla_runtime_options const* given) {
   runtime_options made;
   if (given == nullptr) { return made; }
-  check_size(*given, "flotilla_runtime_options");
+  // Programs that were compiled with an earlier header lack the last member.
+  check_size(*given, "flotilla_runtime_options",
+             offsetof(flotilla_runtime_options, stuck_after_ns));
   if (given->devices != nullptr) { made.devices = given->devices; }
   made.workers = given->workers;
   made.best_effort = given->best_effort != 0;
   if (given->window != 0) { made.window = given->window; }
   if (given->settings != nullptr) { made.settings = settings::parse(given->settings); }
+  if (given->size >= sizeof *given) {
+    constexpr std::uint64_t longest = 1'000'000'000'000;  // ms, about 30 years
+    std::uint64_t const left = given->stuck_after_ns % 1'000'000;
+    std::uint64_t const time = given->stuck_after_ns / 1'000'000 + (left == 0 ? 0 : 1);
+    made.stuck_after = std::chrono::milliseconds{std::min(time, longest)};
+  }
   return made;
 }
 

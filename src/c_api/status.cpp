@@ -35,6 +35,7 @@ char const* flotilla_status_name(flotilla_status status) {
     FLOTILLA_NAME_CASE(FLOTILLA_COMPILE_ERROR);
     FLOTILLA_NAME_CASE(FLOTILLA_NO_COMPILER);
     FLOTILLA_NAME_CASE(FLOTILLA_TRACE_FAILED);
+    FLOTILLA_NAME_CASE(FLOTILLA_DEVICE_FAULT);
   }
 #undef FLOTILLA_NAME_CASE
   return "an unknown flotilla_status";

@@ -31,7 +31,7 @@ std::optional<device_ordinal> requested_device(int given) {
 }
 
 task_options options_of(flotilla_task_options const& given) {
-  // Programs that were compiled with an earlier header have no timeout.
+  // Programs that were compiled with an earlier header lack the last members.
   check_size(given, "flotilla_task_options", offsetof(flotilla_task_options, timeout_ns));
   task_options made;
   made.device = requested_device(given.device);
@@ -40,7 +40,10 @@ task_options options_of(flotilla_task_options const& given) {
   add_tickets(made.after_end, given.after_end, given.after_end_count, "options->after_end");
   made.priority = given.priority;
   made.batch = given.alone == 0;
-  if (given.size >= sizeof given) { made.deadline = deadline_in(given.timeout_ns); }
+  if (given.size >= offsetof(flotilla_task_options, repeatable)) {
+    made.deadline = deadline_in(given.timeout_ns);
+  }
+  if (given.size >= sizeof given) { made.repeatable = given.repeatable != 0; }
   return made;
 }
 

@@ -31,6 +31,13 @@ void check_range(device const& one, std::string_view name, std::size_t value, st
 void check_settings(device const& one, device_settings const& asked) {
   if (asked.lanes) { check_range(one, "lanes", *asked.lanes, 1, max_lanes); }
   if (asked.window) { check_range(one, "window", *asked.window, min_window, max_window); }
+  constexpr auto max_ms = static_cast<std::size_t>(max_restart_time.count());
+  if (asked.restart_period_ms) {
+    check_range(one, "restart.period_ms", *asked.restart_period_ms, 1, max_ms);
+  }
+  if (asked.restart_back_off_ms) {
+    check_range(one, "restart.back_off_ms", *asked.restart_back_off_ms, 0, max_ms);
+  }
   if (asked.user_coredump == true && asked.coredump == false) {
     throw unknown_setting(text_of(one) +
                           ": setting 'user_coredump' = true contradicts 'coredump' = false, "

@@ -5,6 +5,7 @@
 // name the context source. For a green context, the request also contains the multiprocessors. All
 // checks that are possible without a context are made here.
 
+#include <chrono>
 #include <vector>
 
 #include <flotilla/settings/settings.hpp>
@@ -18,6 +19,7 @@ namespace flotilla::context {
 inline constexpr unsigned max_lanes = 32;
 inline constexpr std::size_t min_window = 64;
 inline constexpr std::size_t max_window = 65000;
+inline constexpr std::chrono::milliseconds max_restart_time = std::chrono::hours{24};
 
 /// Makes one request per device, in the order of the devices. In `chosen`, sets `multiprocessors`
 /// and `part` of each device whose context source is a green context.

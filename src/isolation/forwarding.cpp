@@ -40,6 +40,7 @@ void remove_unforwarded(driver::table& from) {
   from.mem_get_address_range = nullptr;
   from.memcpy = nullptr;
   from.memcpy_peer = nullptr;
+  from.memcpy_batch_async = nullptr;
   from.graph_add_empty_node = nullptr;
   from.graph_add_event_record_node = nullptr;
   from.graph_add_event_wait_node = nullptr;

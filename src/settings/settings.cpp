@@ -70,6 +70,9 @@ constexpr std::array keys{
     make<&own::numa_placement>("numa_placement"),
     make<&own::isolation>("isolation"),
     make<&own::spare>("spare"),
+    make<&own::restart_intensity>("restart.intensity"),
+    make<&own::restart_period_ms>("restart.period_ms"),
+    make<&own::restart_back_off_ms>("restart.back_off_ms"),
 };
 
 constexpr auto all_names = [] {

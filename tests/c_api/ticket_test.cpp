@@ -159,6 +159,7 @@ TEST_P(CTicket, TimeoutEndsATask) {
   FLOTILLA_C_OK(flotilla_ticket_wait(old));
   options.size -= 1;
   FLOTILLA_C_FAILS(FLOTILLA_INVALID_ARGUMENT, "size", add(word, 1, &options, nullptr));
+  EXPECT_STREQ(flotilla_status_name(FLOTILLA_DEVICE_FAULT), "FLOTILLA_DEVICE_FAULT");
   options.size = sizeof options;
   for (std::uint64_t const limit : {60'000 * c_millisecond, UINT64_MAX}) {
     flotilla_ticket in_time{};

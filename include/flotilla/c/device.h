@@ -21,13 +21,13 @@ typedef enum flotilla_device_kind { FLOTILLA_GPU = 0, FLOTILLA_CPU = 1 } flotill
 typedef struct flotilla_device_info {
   size_t size; /**< sizeof(flotilla_device_info) */
   flotilla_device_kind kind;
-  int driver_ordinal;   /**< the driver's own number, from 0 */
-  char const* name;     /**< such as "NVIDIA H200" */
-  char const* uuid;     /**< "GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx", or "CPU-…" */
-  char const* pci_id;   /**< "domain:bus:device.function" */
-  int numa_node;        /**< -1 if unknown */
-  int multiprocessors;  /**< the number that the device may use */
-  size_t memory_bytes;  /**< total memory of the device */
+  int driver_ordinal;  /**< the driver's own number, from 0 */
+  char const* name;    /**< such as "NVIDIA H200" */
+  char const* uuid;    /**< "GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx", or "CPU-…" */
+  char const* pci_id;  /**< "domain:bus:device.function" */
+  int numa_node;       /**< -1 if unknown */
+  int multiprocessors; /**< the number that the device may use */
+  size_t memory_bytes; /**< total memory of the device */
 } flotilla_device_info;
 
 #define FLOTILLA_DEVICE_INFO_INIT \
@@ -70,6 +70,21 @@ typedef struct flotilla_setting {
  * @return FLOTILLA_UNKNOWN_SETTING */
 FLOTILLA_C_EXPORT flotilla_status flotilla_get_setting(flotilla_runtime rt, unsigned device,
                                                        char const* name, flotilla_setting* setting);
+
+/** Whether a device makes progress. The comments of flotilla::device_health in
+ * <flotilla/device/health.hpp> have the details. */
+typedef enum flotilla_health {
+  FLOTILLA_HEALTH_OK = 0,
+  /** Launched work has not ended for longer than flotilla_runtime_options::stuck_after_ns. */
+  FLOTILLA_HEALTH_STUCK = 1,
+  FLOTILLA_HEALTH_FAULTED = 2,    /**< the runtime is poisoned */
+  FLOTILLA_HEALTH_RESTARTING = 3, /**< an isolated device gets another worker process */
+  FLOTILLA_HEALTH_QUARANTINED = 4 /**< an isolated device was lost too often */
+} flotilla_health;
+
+/** Gets the health of a device. */
+FLOTILLA_C_EXPORT flotilla_status flotilla_get_health(flotilla_runtime rt, unsigned device,
+                                                      flotilla_health* health);
 
 /** Counters of a device. They never decrease. */
 typedef struct flotilla_counters {

@@ -6,6 +6,7 @@
  * devices. */
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include <flotilla/c/export.h>
 #include <flotilla/c/handles.h>
@@ -34,10 +35,14 @@ typedef struct flotilla_runtime_options {
    * "schedule=spin,1:cache=l1" (docs/settings.md). Null: none. They override the settings of the
    * environment. */
   char const* settings;
+  /** If launched work does not end for so many nanoseconds, the device is stuck
+   * (flotilla_get_health). The worker process of an isolated device is then ended and replaced. 0:
+   * never. Rounded up to milliseconds. */
+  uint64_t stuck_after_ns;
 } flotilla_runtime_options;
 
 #define FLOTILLA_RUNTIME_OPTIONS_INIT \
-  { sizeof(flotilla_runtime_options), NULL, FLOTILLA_AUTOMATIC, 0, 0, NULL }
+  { sizeof(flotilla_runtime_options), NULL, FLOTILLA_AUTOMATIC, 0, 0, NULL, 0 }
 
 /** Makes a runtime. Make one early and keep it: a context on a GPU costs about 0.1 s.
  * @param options  Null: the defaults. The runtime copies the strings.

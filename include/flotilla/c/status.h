@@ -68,7 +68,10 @@ typedef enum flotilla_status {
   /** This machine has no compiler for kernels. The text says what to install. */
   FLOTILLA_NO_COMPILER = 26,
   /** A trace cannot begin, or its file cannot be written. */
-  FLOTILLA_TRACE_FAILED = 27
+  FLOTILLA_TRACE_FAILED = 27,
+  /** The isolated device of the task was lost: a kernel faulted, its worker process ended, or it was
+   * stuck. The device goes on in another worker process, unless it is quarantined. */
+  FLOTILLA_DEVICE_FAULT = 28
 } flotilla_status;
 
 /** Returns the name of a status, such as "FLOTILLA_BAD_IMAGE". Never null. */
@@ -83,9 +86,11 @@ FLOTILLA_C_EXPORT char const* flotilla_last_error(void);
 typedef struct flotilla_error_details {
   size_t size;            /**< sizeof(flotilla_error_details) */
   flotilla_status status; /**< FLOTILLA_SUCCESS before the first failure */
-  /** FLOTILLA_DRIVER_ERROR, FLOTILLA_POISONED: the CUresult of the driver. Otherwise 0. */
+  /** FLOTILLA_DRIVER_ERROR, FLOTILLA_POISONED, FLOTILLA_DEVICE_FAULT: the CUresult of the driver.
+   * Otherwise 0. */
   int driver_status;
-  /** FLOTILLA_TASK_FAILED: the result of the function. Otherwise 0. */
+  /** FLOTILLA_TASK_FAILED: the result of the function. FLOTILLA_DEVICE_FAULT: 1 if the task may have
+   * run in part, 0 if it did not begin. Otherwise 0. */
   int code;
   /** FLOTILLA_BULK_FAILED: the status of the item. FLOTILLA_DEPENDENCY_FAILED: the status of the
    * predecessor. Otherwise FLOTILLA_SUCCESS. */

@@ -44,10 +44,13 @@ typedef struct flotilla_task_options {
    * that has begun runs to its end. A bulk: of each item, or of each group of items that is launched
    * together. */
   uint64_t timeout_ns;
+  /** Not 0: the task may run again after it has run in part. If the isolated device of the task is
+   * lost, the task runs again and does not fail with FLOTILLA_DEVICE_FAULT, but only once. */
+  int repeatable;
 } flotilla_task_options;
 
 #define FLOTILLA_TASK_OPTIONS_INIT \
-  { sizeof(flotilla_task_options), FLOTILLA_ANY_DEVICE, 0, NULL, NULL, 0, NULL, 0, 0, 0 }
+  { sizeof(flotilla_task_options), FLOTILLA_ANY_DEVICE, 0, NULL, NULL, 0, NULL, 0, 0, 0, 0 }
 
 /** The grid and the blocks of a launch. */
 typedef struct flotilla_shape {
@@ -117,12 +120,9 @@ static inline flotilla_argument flotilla_address(flotilla_buffer buffer, size_t 
 /** Submits a launch of a kernel.
  * @param arguments  As many as the kernel has parameters, in their order. The size of each must be
  *                   that of its parameter; the types cannot be checked. */
-FLOTILLA_C_EXPORT flotilla_status flotilla_submit_launch(flotilla_kernel kernel,
-                                                         flotilla_shape shape,
-                                                         flotilla_argument const* arguments,
-                                                         size_t count,
-                                                         flotilla_task_options const* options,
-                                                         flotilla_ticket* ticket);
+FLOTILLA_C_EXPORT flotilla_status flotilla_submit_launch(
+    flotilla_kernel kernel, flotilla_shape shape, flotilla_argument const* arguments, size_t count,
+    flotilla_task_options const* options, flotilla_ticket* ticket);
 
 /** Submits `items` launches of a kernel, which may run in parallel and on several devices, with one
  * ticket. The options apply to each item. Argument i of item k is the value at

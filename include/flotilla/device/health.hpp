@@ -20,10 +20,15 @@ enum class device_health {
   /// `runtime_options::stuck_after`: a kernel or copy takes too long, or the work waits for
   /// something that does not happen. Nothing in this process can stop a running kernel. While
   /// another device is ok, tasks that name no device go there. When the work ends, the device is ok
-  /// again.
+  /// again. An isolated device is not stuck for long: its worker process is ended and replaced.
   stuck,
   /// The runtime is poisoned (see `poisoned`), so no device of this process can be used any more.
   faulted,
+  /// An isolated device was lost and gets another worker process. Its tasks wait meanwhile.
+  restarting,
+  /// An isolated device was lost too often (see runtime_options::restart), or no worker process
+  /// could be started. It runs no more tasks. Tasks that name no device go to other devices.
+  quarantined,
 };
 
 /// Returns whether the device makes progress. Without `runtime_options::stuck_after`, no device is
@@ -35,7 +40,7 @@ enum class device_health {
 /// Cost     one query of each stream, as in a wait.
 [[nodiscard]] FLOTILLA_EXPORT device_health health(runtime const& owner, device_ordinal device);
 
-/// Returns "ok", "stuck" or "faulted".
+/// Returns "ok", "stuck", "faulted", "restarting" or "quarantined".
 [[nodiscard]] FLOTILLA_EXPORT std::string to_string(device_health value);
 
 }  // namespace v0_1

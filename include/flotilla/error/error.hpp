@@ -10,6 +10,7 @@
 #include <string>
 
 #include <flotilla/detail/export.hpp>
+#include <flotilla/device/device.hpp>
 #include <flotilla/error/driver_status.hpp>
 
 namespace flotilla {
@@ -212,6 +213,32 @@ class FLOTILLA_EXPORT poisoned : public error {
 
  private:
   driver_status status_;
+};
+
+/// An isolated device was lost: a kernel faulted, its worker process ended, or it was stuck. The
+/// device goes on in another worker process, and other devices have lost nothing. This is the error
+/// of each task that may have been running (see task_options::repeatable), and of each task that
+/// cannot run any more because the device is quarantined (see runtime_options::restart). The
+/// message names the device, the reason, and the suspected tasks.
+class FLOTILLA_EXPORT device_fault : public error {
+ public:
+  /// @param suspects  The tasks that may have caused the loss, as text.
+  device_fault(driver_status status, device_ordinal device, std::string suspects, bool may_have_run,
+               std::string const& what);
+  ~device_fault() override;
+  /// Returns the status of the fault, such as driver_status::illegal_address.
+  [[nodiscard]] driver_status status() const noexcept { return status_; }
+  [[nodiscard]] device_ordinal device() const noexcept { return device_; }
+  [[nodiscard]] std::string const& suspects() const noexcept { return suspects_; }
+  /// Returns whether the task may have run, wholly or in part. If so, what it could write is
+  /// undefined. If not, it did not begin, and the program can submit it again.
+  [[nodiscard]] bool may_have_run() const noexcept { return may_have_run_; }
+
+ private:
+  driver_status status_;
+  device_ordinal device_;
+  std::string suspects_;
+  bool may_have_run_;
 };
 
 /// A child of fork() used a runtime that its parent had made. CUDA does not work in such a child.

@@ -118,6 +118,10 @@ struct FLOTILLA_EXPORT device_settings {
   /// "spare": none or warm. The default is none. Has no effect without isolation. A warm spare
   /// occupies the device memory of a second context.
   std::optional<flotilla::spare> spare{};
+  /// "restart.intensity": how often an isolated device may be lost in a period (restart_options)
+  std::optional<unsigned> restart_intensity{};
+  std::optional<unsigned> restart_period_ms{};    ///< "restart.period_ms": 1 to 86400000
+  std::optional<unsigned> restart_back_off_ms{};  ///< "restart.back_off_ms": 0 to 86400000
 
   bool operator==(device_settings const&) const = default;
 

@@ -59,6 +59,12 @@ struct task_options {
   /// looks at the clock only in `pump`, `ready` and waits. The first task with a deadline starts a
   /// thread of the runtime, and each such task costs two locks.
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
+  /// Whether the task may run again after it has run in part, because it then gives the same
+  /// results: for example, it reads nothing that it writes. If an isolated device is lost, its
+  /// tasks that had not begun run on the successor in any case, but tasks that may have begun fail
+  /// with device_fault, unless this is true. A task that may have been running at two losses fails
+  /// in any case. Copies and fills are always repeatable. Callables and replays never are.
+  bool repeatable = false;
 };
 
 namespace detail {

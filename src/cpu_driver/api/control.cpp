@@ -7,6 +7,7 @@
 
 #include "cpu_driver/context/context.hpp"
 #include "cpu_driver/context/context_stack.hpp"
+#include "cpu_driver/context/device.hpp"
 #include "cpu_driver/context/driver_state.hpp"
 #include "cpu_driver/fault/fault.hpp"
 #include "cpu_driver/memory/memory_map.hpp"
@@ -43,6 +44,13 @@ bool reset_fault() {
   return true;
 }
 
+void replace_device(int ordinal) {
+  device* const lost = driver_state::get().find_device(ordinal);
+  if (lost == nullptr) { return; }
+  lost->thread().wait_for_abandon();
+  fault::reset(ordinal);
+}
+
 constexpr flotilla_cpu_driver_control functions{
     .version = flotilla_cpu_driver_control::current_version,
     .ensure_devices = [](int count) { driver_state::get().ensure_devices(count); },
@@ -52,6 +60,11 @@ constexpr flotilla_cpu_driver_control functions{
     .stack_depth = &context_stack::depth,
     .reset_fault_for_tests = &reset_fault,
     .start_error = &start_error,
+    .confine_faults = [](int device, bool on) { fault::confine(device, on); },
+    .lose_device = [](int device,
+                      int status) { fault::raise(static_cast<CUresult>(status), device); },
+    .fault_of_device = [](int device) { return static_cast<int>(fault::status(device)); },
+    .replace_device = &replace_device,
 };
 
 }  // namespace

@@ -22,7 +22,7 @@ struct live_counts {
 };
 
 struct flotilla_cpu_driver_control {
-  static constexpr int current_version = 2;
+  static constexpr int current_version = 3;
   int version;
 
   /// Adds devices until the driver has at least `count`, but at most 64. Threads: any.
@@ -42,6 +42,20 @@ struct flotilla_cpu_driver_control {
   /// Writes to `error` why cuInit has refused the environment variables. Writes an empty text if it
   /// has not refused them.
   void (*start_error)(char* error, std::size_t error_bytes);
+
+  // A device in a worker process of its own can be lost and replaced without harm to the others.
+  // These functions play that for tests, in this process.
+
+  /// From now on, a fault of the device concerns only this device; or, if not `on`, all again.
+  void (*confine_faults)(int device, bool on);
+  /// Makes a device whose faults are confined fail with this CUresult. Its pending operations are
+  /// abandoned, and calls for its streams return the status.
+  void (*lose_device)(int device, int status);
+  /// Returns the CUresult of the device's fault, or 0.
+  int (*fault_of_device)(int device);
+  /// Waits until a lost device has abandoned its operations, and removes its fault. Handles and
+  /// memory stay valid.
+  void (*replace_device)(int device);
 };
 
 [[nodiscard]] flotilla_cpu_driver_control const& control() noexcept;

@@ -177,6 +177,11 @@ CUresult with_context_or_none(char const* entry, Body&& body) noexcept {
                                                     : CUDA_ERROR_INVALID_HANDLE;
 }
 
+/// Returns the fault of the process, or the one that is confined to the stream's device.
+[[nodiscard]] inline CUresult fault_of(stream const& of) noexcept {
+  return fault::status(of.resources().thread.device());
+}
+
 /// Implements an entry point that acts on a stream. A null handle means the NULL stream of the
 /// current context. Other streams need no current context.
 template <when_poisoned rule = when_poisoned::refuse, class Body>
@@ -189,7 +194,13 @@ CUresult with_stream(char const* entry, CUstream handle, Body&& body) noexcept {
       return body(here.streams().legacy());
     }
     auto const found = stream::table().find(handle);
-    return found ? body(*found) : no_stream(handle);
+    if (!found) { return no_stream(handle); }
+    if constexpr (rule == when_poisoned::refuse) {
+      if (fault::any_confined()) {
+        if (CUresult const status = fault_of(*found)) { return status; }
+      }
+    }
+    return body(*found);
   });
 }
 

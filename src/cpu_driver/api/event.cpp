@@ -95,7 +95,9 @@ FLOTILLA_CPU_API CUresult cuEventQuery(CUevent handle) {
     bool const passed = !latest || latest->completed();
     // A fault also completes event records that no stream has reached. Therefore check for a fault
     // after reading the state of the record.
-    if (CUresult const status = fault::status()) { return status; }
+    auto const owner = context::table().find(found.owner());
+    int const device = owner ? owner->home().ordinal() : 0;
+    if (CUresult const status = owner ? fault::status(device) : fault::status()) { return status; }
     return passed ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
   });
 }

@@ -85,7 +85,7 @@ FLOTILLA_CPU_API CUresult cuStreamQuery(CUstream handle) {
         found.kind() == stream_kind::legacy ? found.group().legacy_idle() : found.idle();
     // A fault also makes streams idle. Therefore check for a fault after reading the state of the
     // stream.
-    if (CUresult const status = fault::status()) { return status; }
+    if (CUresult const status = fault_of(found)) { return status; }
     return idle ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
   });
 }
@@ -102,7 +102,7 @@ FLOTILLA_CPU_API CUresult cuStreamSynchronize(CUstream handle) {
       found.synchronize(found.resources().flags.spin());
     }
     found.resources().fifo.flush();
-    return fault::status();
+    return fault_of(found);
   });
 }
 

@@ -208,7 +208,7 @@ void hang_kernel(int device) noexcept {
   auto const begun = std::chrono::steady_clock::now();
   // A fault on another device ends the kernel too, and nobody notifies `release` then.
   constexpr std::chrono::milliseconds between_looks{5};
-  while (released[device] == before && fault::status() == CUDA_SUCCESS &&
+  while (released[device] == before && fault::status(device) == CUDA_SUCCESS &&
          (time == until_released || std::chrono::steady_clock::now() - begun < time)) {
     release.wait_for(lock, std::min<std::chrono::microseconds>(between_looks, time));
   }

@@ -54,11 +54,22 @@ void device_thread::release_after_pending(deferred_release::entry object) noexce
   wake();
 }
 
+void device_thread::wait_for_abandon() noexcept {
+  start();
+  std::uint64_t const asked = asked_to_abandon_.fetch_add(1, std::memory_order_acq_rel) + 1;
+  wake();
+  while (abandoned_.load(std::memory_order_acquire) < asked) { std::this_thread::yield(); }
+}
+
 void device_thread::run() noexcept {
   while (!stopping_.load(std::memory_order_acquire)) {
+    // acquire: pairs with the release in wait_for_abandon, so this round sees the fault
+    std::uint64_t const asked = asked_to_abandon_.load(std::memory_order_acquire);
     recheck_ |= inbox_.take_wake();
     take_arrivals();
-    if (fault::status() != CUDA_SUCCESS) { abandon_all(); }
+    if (fault::status(device_) != CUDA_SUCCESS) { abandon_all(); }
+    abandoned_.store(asked,
+                     std::memory_order_release);  // pairs with the acquire in wait_for_abandon
     if ((recheck_ || since_poll_ >= operations_per_poll) && !waiting_.empty()) {
       recheck_waiting();
     }
@@ -123,7 +134,7 @@ void device_thread::run_head(stream& chosen) noexcept {
   if (status != CUDA_SUCCESS) {
     // No operation may run after a fault. Put the stream back into its ready list, where
     // abandon_all() finds the stream.
-    fault::raise(status);
+    fault::raise(status, device_);
     level_of(chosen).append(chosen);
     return;
   }

@@ -7,7 +7,9 @@
 // wait, for example for an event, the other streams continue.
 
 #include <array>
+#include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -43,6 +45,9 @@ class device_thread final : public wakeable {
   void wake() noexcept override { inbox_.wake(); }
   /// Keeps `object` alive until all operations that were pushed before this call have ended.
   void release_after_pending(deferred_release::entry object) noexcept;
+  /// For tests: waits until the device has abandoned all operations that were pushed before this
+  /// call. The device must have a fault.
+  void wait_for_abandon() noexcept;
 
  private:
   static constexpr int priority_levels = 6;
@@ -69,6 +74,8 @@ class device_thread final : public wakeable {
   operation_inbox inbox_;
   std::atomic<bool> stopping_{false};
   deferred_release deferred_;
+  std::atomic<std::uint64_t> asked_to_abandon_{0};  // number of calls of wait_for_abandon
+  std::atomic<std::uint64_t> abandoned_{0};         // the last of them that has been answered
 
   // Used by the device thread only:
   alignas(64) std::array<stream_list, priority_levels> ready_{};

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/pause.hpp"
+#include "cpu_driver/fault/fault.hpp"
 #include "cpu_driver/fault/injection.hpp"
 #include "cpu_driver/kernel/grid.hpp"
 #include "cpu_driver/kernel/ordered_twin.hpp"
@@ -84,6 +85,8 @@ CUresult run_injected(launch_kernel& launch, launch_site const& site) {
   CUresult const fault = injection::next_kernel(site.device);
   if (fault != CUDA_SUCCESS) { return fault; }
   injection::hang_kernel(site.device);
+  // Who ends a kernel that hangs must not see its effects.
+  if (CUresult const lost = fault::status(site.device)) { return lost; }
   double const factor = injection::slowness(site.device);
   auto const start = clock::now();
   CUresult const status = run(launch, site);

@@ -38,8 +38,9 @@ struct flush_outcome {
   std::vector<slot_address> again;
   std::vector<CUresult> errors;  // driver errors that belong to no single task
   // Whether a launch got a sticky error. The driver is unusable then, and every open task counts as
-  // ended.
+  // ended, unless the device is isolated.
   bool lost = false;
+  std::vector<slot_address> unlaunched;  // if `lost`: further tasks of the batch
 
   void clear() noexcept {
     refused.clear();
@@ -47,6 +48,7 @@ struct flush_outcome {
     alone.clear();
     again.clear();
     errors.clear();
+    unlaunched.clear();
     lost = false;
   }
 };
@@ -105,6 +107,8 @@ class batch_flusher {
   void remove_cancelled(batch_place where, flush_outcome& outcome);
   /// Makes the caller launch the tasks one by one, so that each gets its own status.
   void launch_alone(std::span<slot_address const> tasks, flush_outcome& outcome);
+  /// Leaves the tasks to the caller, because the driver is unusable or the device is lost.
+  void leave_unlaunched(std::span<slot_address const> tasks, flush_outcome& outcome);
   /// Makes the lane's stream wait for the predecessors of the batch.
   [[nodiscard]] driver::call_outcome enqueue_waits(lane& lane, open_batch& batch);
   /// Launches the tasks of a batch. Returns whether all of them were launched.
@@ -131,9 +135,6 @@ class batch_flusher {
   [[nodiscard]] CUresult launch_measured(lane& lane, lane::batch& batch, slot_address task);
   /// Launches `prepared_`. Measures the batch if its kernel is due for a measurement.
   [[nodiscard]] CUresult launch_prepared(lane& lane, batch_traits const& traits);
-  [[nodiscard]] bool is_short(std::uint32_t kernel) const {
-    return parts_.profiles.of(kernel).kernel_ns() < short_kernel_ns;
-  }
   /// Records that the batch is in the stream: counts it, and releases the tasks that are parked on
   /// its tasks.
   void commit(lane const& lane, lane::batch const& batch);

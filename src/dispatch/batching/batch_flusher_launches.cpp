@@ -23,7 +23,10 @@ bool batch_flusher::launch_tasks(lane& lane, std::span<slot_address const> tasks
     bool refused = false;
     if (lane.has_room(open_waves::max_batches_of_flush)) {
       tasks = tasks.subspan(launch_first(lane, tasks, traits, outcome, refused));
-      if (outcome.lost) { return false; }
+      if (outcome.lost) {
+        leave_unlaunched(tasks, outcome);
+        return false;
+      }
       // The other graphs of this flush run after the first graph in the same stream, so only the
       // first graph needs the wait.
       traits.device_wait = {};
@@ -96,6 +99,13 @@ CUresult batch_flusher::launch_prepared(lane& lane, batch_traits const& traits) 
       });
 }
 
+void batch_flusher::leave_unlaunched(std::span<slot_address const> tasks, flush_outcome& outcome) {
+  for (slot_address const task : tasks) {
+    parts_.tasks.at(task).batched.store(0, std::memory_order_relaxed);
+    outcome.unlaunched.push_back(task);
+  }
+}
+
 void batch_flusher::launch_alone(std::span<slot_address const> tasks, flush_outcome& outcome) {
   for (slot_address const task : tasks) {
     parts_.tasks.at(task).batched.store(0, std::memory_order_relaxed);
@@ -108,7 +118,9 @@ bool batch_flusher::launch_run(lane& lane, batch_traits const& traits, flush_out
     return launch_ordered(lane, traits, outcome);
   }
   bool launched = run_.groups().groups().empty() || launch_groups(lane, traits, outcome);
-  if (!run_.groups().others().empty() && !outcome.lost) {
+  if (outcome.lost) {
+    leave_unlaunched(run_.groups().others(), outcome);
+  } else if (!run_.groups().others().empty()) {
     launched = launch_tasks(lane, run_.groups().others(), traits, outcome) && launched;
   }
   return launched;
@@ -120,7 +132,8 @@ bool batch_flusher::launch_groups(lane& lane, batch_traits const& traits, flush_
   bool all_short = true;
   for (grid_groups::group const& each : groups) {
     tasks += static_cast<std::uint32_t>(each.size());
-    all_short = all_short && is_short(parts_.tasks.at(each[0]).kernel);
+    all_short = all_short &&
+                parts_.profiles.of(parts_.tasks.at(each[0]).kernel).kernel_ns() < short_kernel_ns;
   }
   if (!lane.has_room()) {
     for (grid_groups::group const& each : groups) { start_again(each, outcome); }

@@ -39,6 +39,8 @@ class kernel_sampler {
                                   Launch const& launch, Describe const& describe);
   /// If the measured launch has ended or is overdue, adds the measurement to the kernel's profile.
   void sample();
+  /// Forgets a measurement that is open, because the device was lost.
+  void forget() noexcept { timer_.forget(); }
   /// Whether the device is a CPU device, which runs one kernel at a time.
   [[nodiscard]] bool runs_in_turn() const noexcept { return runs_in_turn_; }
 

@@ -80,6 +80,9 @@ class kernel_timer {
     return open;
   }
 
+  /// Forgets the measurement that is open.
+  void forget() noexcept { open_ = false; }
+
   void destroy() noexcept {
     open_ = false;
     for (CUevent* const event : {&first_, &last_}) {

@@ -149,7 +149,11 @@ void chunk_starter::launch(slot_address chunk, lane& lane) {
   // Report errors only now: if one is a fault, the items of this chunk are suspects. After a sticky
   // error the chunk stays open, because every open task counts as ended.
   for (CUresult const error : errors_) { parts_.reporter.note(error); }
-  if (!is_lost() && !refused_.empty()) { note_refused(chunk); }
+  if (is_lost()) {
+    if (launched == 0 && parts_.reporter.is_device_lost()) { parts_.reporter.keep(chunk); }
+    return;
+  }
+  if (!refused_.empty()) { note_refused(chunk); }
 }
 
 bool chunk_starter::is_lost() const noexcept {

@@ -24,8 +24,9 @@ device_driver::device_driver(parts const& with)
     : parts_(with),
       page_(with.shared.board.page_of(with.index)),
       lanes_(with.own.context, page_, with.shared.board, with.index, with.launch_lanes),
+      streams_(with.own.context, lanes_),
       trace_(with.shared, with.index),
-      filling_(lanes_, with.shared.board),
+      filling_(lanes_, with.shared.board, with.own.context.api().recovery != nullptr),
       late_(with.shared),
       reporter_(with.shared, with.own.context, late_, with.index),
       launcher_(
@@ -46,7 +47,8 @@ device_driver::device_driver(parts const& with)
                 grid_policy_, grids_, ordered_, waves_, profiles_, sampler_, with.shared.kernels}),
       device_waits_({with.shared, with.own.context, lanes_, waves_, profiles_,
                      launcher_.functions(), static_cast<unsigned>(with.contexts.size())}),
-      before_(with.shared, with.index),
+      end_waits_(with.shared),
+      before_(with.shared, with.index, end_waits_),
       committer_(with.shared, lanes_, reporter_),
       staged_({with.shared, with.own.context, with.own.gate, with.inbound, page_, lanes_, reporter_,
                committer_}),
@@ -66,6 +68,8 @@ device_driver::device_driver(parts const& with)
                 flusher_, device_waits_, copies_, engine_batches_, kernel_copies_, replays_,
                 chunks_, callables_, events_, reporter_}),
       intake_({with.shared, with.inbound, lanes_, batches_, starter_}),
+      containment_({with.shared, with.own.context, page_, lanes_, streams_, launcher_, grids_,
+                    sampler_, staged_, callables_, events_, reporter_, late_, starter_}),
       memory_(with.own.context),
       frees_({with.shared, with.own.context, lanes_, with.devices, memory_, reporter_}) {
   try {

@@ -15,10 +15,12 @@
 #include "dispatch/device/batch_committer.hpp"
 #include "dispatch/device/callable_runner.hpp"
 #include "dispatch/device/chunk_starter.hpp"
+#include "dispatch/device/containment.hpp"
 #include "dispatch/device/deferred_free.hpp"
 #include "dispatch/device/device_memory.hpp"
 #include "dispatch/device/device_side_waits.hpp"
 #include "dispatch/device/device_trace.hpp"
+#include "dispatch/device/end_waits.hpp"
 #include "dispatch/device/event_waits.hpp"
 #include "dispatch/device/failure_reporter.hpp"
 #include "dispatch/device/helper.hpp"
@@ -63,7 +65,7 @@ class device_driver {
   [[nodiscard]] context::lease_gate& gate() const noexcept { return parts_.own.gate; }
   [[nodiscard]] device_inbound& inbound() const noexcept { return parts_.inbound; }
   [[nodiscard]] lane_set& lanes() noexcept { return lanes_; }
-  [[nodiscard]] lane_set const& lanes() const noexcept { return lanes_; }
+  [[nodiscard]] stream_health& streams() noexcept { return streams_; }
   [[nodiscard]] device_counters counters() const noexcept;
   /// Takes part in a copy of host memory, until `stop` returns true (see staged_copies::share).
   bool share_copy(stop_predicate const& stop) noexcept { return staged_.share(stop); }
@@ -79,6 +81,9 @@ class device_driver {
   /// Ends the tasks of completed batches. The context need not be current. @return whether any
   /// batch was completed.
   bool retire();
+  /// If the device is isolated and lost, replaces it, unless it is too early. @return whether the
+  /// device is not lost now. It may be quarantined.
+  bool replace_if_lost();
   /// Builds the graph of one part of a recording. The context must be current. @throws driver_error
   [[nodiscard]] std::shared_ptr<recorded_part> build(planned_part const& plan,
                                                      change_list const& actions) {
@@ -109,13 +114,13 @@ class device_driver {
                  std::chrono::steady_clock::duration took, slot_returns& returns);
   /// Notes for a trace that this thread has driven the device since `begun`.
   void note_drive(std::chrono::steady_clock::time_point begun) noexcept;
-  [[nodiscard]] bool has_work_left() const noexcept;
   /// Fails every task that waits for this device, because the context cannot be made current.
   bool fail_all(std::shared_ptr<failure const> const& why);
 
   parts const parts_;
   completion_page& page_;
   lane_set lanes_;
+  stream_health streams_;
   device_trace trace_;
   filling_launches filling_;
   late_ends late_;
@@ -133,6 +138,7 @@ class device_driver {
   batcher batches_;
   batch_flusher flusher_;
   device_side_waits device_waits_;
+  end_waits end_waits_;
   predecessors before_;
   batch_committer committer_;
   staged_copies staged_;
@@ -145,6 +151,7 @@ class device_driver {
   event_waits events_;
   task_starter starter_;
   intake intake_;
+  containment containment_;
   device_memory memory_;
   deferred_free frees_;
 };

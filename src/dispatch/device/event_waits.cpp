@@ -43,6 +43,14 @@ bool event_waits::end_if_completed(wait& one) {
   return true;
 }
 
+void event_waits::give_up_early(std::vector<slot_address>& tasks) {
+  std::erase_if(open_, [&](wait const& one) {
+    if (one.after.empty()) { return false; }
+    tasks.push_back(one.task);
+    return true;
+  });
+}
+
 void event_waits::fail_all(std::shared_ptr<failure const> const& why) {
   for (wait const& one : std::exchange(open_, {})) { reporter_.abandon(one.task, why); }
 }

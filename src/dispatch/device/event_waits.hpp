@@ -31,6 +31,9 @@ class event_waits {
   /// Polls each event once, and ends the tasks whose events have completed. The context must be
   /// current. @return whether any task has ended.
   bool poll();
+  /// Gives up the tasks whose predecessors have not ended, and appends them to `tasks`. Call it if
+  /// the predecessors may run again.
+  void give_up_early(std::vector<slot_address>& tasks);
   /// Ends all tasks with the failure `why`.
   void fail_all(std::shared_ptr<failure const> const& why);
   [[nodiscard]] bool empty() const noexcept { return open_.empty(); }

@@ -22,11 +22,20 @@ namespace flotilla::dispatch {
 void failure_reporter::refuse(slot_address task, driver::call_outcome why) {
   note(why.status);
   driver_status const status = driver::status_of(why.status);
-  if (is_sticky(status)) { return; }
+  if (is_sticky(status)) {
+    if (is_device_lost_) { keep(task); }
+    return;
+  }
   std::string subject = describe(task);
   task_kind const kind = shared_.tasks.at(task).kind;
   if (kind == task_kind::launch || kind == task_kind::chunk) { subject += limits_of(task); }
   abandon(task, make_failure(std::make_exception_ptr(driver_error(status, why.call, subject))));
+}
+
+void failure_reporter::take_kept(std::vector<slot_address>& tasks) {
+  tasks.insert(tasks.end(), kept_.begin(), kept_.end());
+  kept_.clear();
+  is_device_lost_ = false;
 }
 
 std::string failure_reporter::limits_of(slot_address task) const {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "context/context_handle.hpp"
 #include "dispatch/device/late_ends.hpp"
@@ -22,9 +23,21 @@ class failure_reporter {
       : shared_(shared), context_(context), ends_(ends), device_(device) {}
 
   /// Passes the status of a driver call to the fault monitor.
-  void note(CUresult answer) noexcept { shared_.faults.note(answer, device_); }
+  void note(CUresult answer) noexcept {
+    shared_.faults.note(answer, device_);
+    if (answer != CUDA_SUCCESS) [[unlikely]] { look_for_loss(); }
+  }
+  /// Returns whether a call has said that this isolated device is lost. Until it is replaced, no
+  /// task starts.
+  [[nodiscard]] bool is_device_lost() const noexcept { return is_device_lost_; }
+  /// Keeps a task that was not launched because the isolated device is lost. It starts again after
+  /// the device was replaced.
+  void keep(slot_address task) { kept_.push_back(task); }
+  /// Appends the tasks that were kept to `tasks`. Afterwards the device does not count as lost.
+  void take_kept(std::vector<slot_address>& tasks);
   /// Ends a task that the driver has refused, with the driver's status. A sticky status poisons the
-  /// runtime instead. Then the task stays open, but every open task counts as ended.
+  /// runtime instead. Then the task stays open, but every open task counts as ended. If the device
+  /// is isolated, keeps the task.
   void refuse(slot_address task, driver::call_outcome why);
   /// Returns the failure of one item of a chunk that the driver has refused.
   /// @param item  The index of the item in the chunk.
@@ -50,6 +63,9 @@ class failure_reporter {
   }
 
  private:
+  void look_for_loss() noexcept {
+    is_device_lost_ = is_device_lost_ || shared_.lost.is_lost(device_);
+  }
   /// Ends a task whose end this thread has taken (take_end).
   void end_taken(slot_address task, std::shared_ptr<failure const> why);
   /// Lets go of the slot of a task that another thread ends.
@@ -61,6 +77,8 @@ class failure_reporter {
   context::context_handle const& context_;
   late_ends& ends_;
   unsigned const device_;
+  bool is_device_lost_ = false;
+  std::vector<slot_address> kept_;
 };
 
 }  // namespace flotilla::dispatch

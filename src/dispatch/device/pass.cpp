@@ -11,6 +11,7 @@
 #include "base/pause.hpp"
 #include "dispatch/device/device_driver.hpp"
 #include "dispatch/device/device_set.hpp"
+#include "driver/check.hpp"
 
 namespace flotilla::dispatch {
 
@@ -55,6 +56,10 @@ bool device_driver::poison_if_out_of_memory(Action const& action) {
 bool device_driver::run_passes(context::lease& lease, helper_filter filter,
                                stop_predicate const& stop) {
   bool moved = false;
+  if (!replace_if_lost()) [[unlikely]] { return false; }
+  if (containment_.is_quarantined()) [[unlikely]] {
+    return fail_all(parts_.shared.lost.failure_of(parts_.index));
+  }
   try {
     context::current_scope const scope{lease};
     auto const begun = clock::now();
@@ -62,6 +67,10 @@ bool device_driver::run_passes(context::lease& lease, helper_filter filter,
     while (true) {
       bool const passed = pass(filter, stop);
       moved = moved || passed;
+      if (containment_.is_due()) [[unlikely]] {  // the next drain replaces the device
+        parts_.inbound.set_backlog(true);
+        break;
+      }
       if (!passed && !expect_next_hop(lease, stop)) { break; }
       auto const elapsed = clock::now() - begun;
       if (lease.wanted() || (stop && stop()) || elapsed > max_drain) { break; }
@@ -72,11 +81,18 @@ bool device_driver::run_passes(context::lease& lease, helper_filter filter,
   } catch (driver_error const& why) {
     // The context cannot be made current, so the tasks that wait for this device can never run.
     reporter_.note(static_cast<CUresult>(why.status()));
+    if (containment_.is_due()) { return moved; }  // the next drain replaces the device
     if (!parts_.shared.faults.is_poisoned()) {
       moved = fail_all(make_failure(std::current_exception()));
     }
   }
   return moved;
+}
+
+bool device_driver::replace_if_lost() {
+  if (!containment_.is_due()) [[likely]] { return true; }
+  parts_.inbound.set_backlog(true);  // the tasks that start again, or the next attempt
+  return containment_.run([this] { end_completed(); });
 }
 
 void device_driver::note_drive(clock::time_point begun) noexcept {
@@ -120,6 +136,7 @@ bool device_driver::pass(helper_filter filter, stop_predicate const& stop) {
   moved = end_completed() || moved;
   moved = events_.poll() || moved;
   moved = late_.poll() || moved;
+  moved = end_waits_.poll([this](slot_address task) { starter_.start(task); }) || moved;
   sampler_.sample();
   // Start held-back tasks before requeued tasks. Otherwise the next tasks of other chains would
   // always overtake the held-back tasks.
@@ -136,20 +153,19 @@ bool device_driver::pass(helper_filter filter, stop_predicate const& stop) {
     if (!intake_.take_inboxes()) { break; }
   }
   starter_.flush_all();
+  if (reporter_.is_device_lost()) [[unlikely]] { return moved; }
   moved = callables_.run(filter, [this](priority_level level) {
     return intake_.has_more_urgent(level);
   }) || moved;
   moved = staged_.progress(stop) || moved;
   frees_.run_in_pass();
-  parts_.inbound.set_backlog(has_work_left());
+  bool const has_work_left = !starter_.waiting().empty() || !callables_.empty() ||
+                             callables_.has_failures() || !staged_.empty() || !events_.empty() ||
+                             !late_.empty() || !end_waits_.empty() || lanes_.any_with_status() ||
+                             intake_.has_left_some();
+  parts_.inbound.set_backlog(has_work_left);
   lanes_.publish_busy();
   return moved;
-}
-
-bool device_driver::has_work_left() const noexcept {
-  return !starter_.waiting().empty() || !callables_.empty() || callables_.has_failures() ||
-         !staged_.empty() || !events_.empty() || !late_.empty() || lanes_.any_with_status() ||
-         intake_.has_left_some();
 }
 
 bool device_driver::retire() {
@@ -207,8 +223,10 @@ bool device_driver::fail_all(std::shared_ptr<failure const> const& why) {
   events_.fail_all(why);
   std::vector<slot_address> tasks;
   starter_.move_waiting_to(tasks);
+  end_waits_.move_to(tasks);
   callables_.move_to(tasks);
-  intake_.take_everything(tasks, parts_.devices.all_retired());
+  intake_.take_everything(tasks,
+                          parts_.devices.all_retired() || parts_.shared.lost.are_all_quarantined());
   for (slot_address const task : tasks) { reporter_.abandon(task, why); }
   late_.end_all();
   parts_.inbound.set_backlog(!staged_.empty());  // a failed copy may have a piece in flight

@@ -34,7 +34,13 @@ resolution predecessors::resolve_one(slot_address task, task_key key, bool may_f
     state = shared_.order.look(key);  // launched or ended between `look` and `park`
   }
   if (state.state == states::failed && may_fail) { return {kinds::failed, std::move(state.why)}; }
-  if (state.state == states::launched) { found.add_launched(state.end); }
+  if (state.state == states::launched) {
+    if (shared_.lost.must_wait_on_host(device_, state.end.device())) [[unlikely]] {
+      ends_.add(task, key);
+      return {kinds::stopped};
+    }
+    found.add_launched(state.end);
+  }
   return {kinds::ready};
 }
 

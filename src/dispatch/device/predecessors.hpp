@@ -7,6 +7,7 @@
 
 #include "dispatch/batching/unended_predecessors.hpp"
 #include "dispatch/device/commuting_tasks.hpp"
+#include "dispatch/device/end_waits.hpp"
 #include "dispatch/device/runtime_parts.hpp"
 
 namespace flotilla::dispatch {
@@ -15,7 +16,7 @@ namespace flotilla::dispatch {
 struct resolution {
   enum class kinds {
     ready,    // the task may start after the predecessors that `resolve` has found
-    stopped,  // the task is parked, or the driver is poisoned: ignore the task
+    stopped,  // the task is parked or in end_waits, or the driver is poisoned: ignore the task
     failed,   // a predecessor failed, so the task fails too
   } kind;
   std::shared_ptr<failure const> cause{};  // if `failed`: the failure of the predecessor
@@ -24,7 +25,8 @@ struct resolution {
 /// Threads: only the holder of the device's lease.
 class predecessors {
  public:
-  predecessors(runtime_parts const& shared, unsigned device) : shared_(shared), device_(device) {}
+  predecessors(runtime_parts const& shared, unsigned device, end_waits& ends)
+      : shared_(shared), device_(device), ends_(ends) {}
 
   /// Checks all predecessors of the task. Parks the task if a predecessor is neither launched nor
   /// in an open batch of this device. If all others are ready and the task commutes, it takes its
@@ -45,6 +47,7 @@ class predecessors {
 
   runtime_parts const& shared_;
   unsigned const device_;
+  end_waits& ends_;
   commuting_tasks commuting_;
 };
 

@@ -89,7 +89,10 @@ void replayer::refuse(slot_address task, recorded_part const& part,
                       recorded_part::refusal const& refused) {
   parts_.reporter.note(refused.why.status);
   driver_status const status = driver::status_of(refused.why.status);
-  if (is_sticky(status)) { return; }  // poisoned: every open task counts as ended
+  if (is_sticky(status)) {  // poisoned: every open task counts as ended
+    if (parts_.reporter.is_device_lost()) { parts_.reporter.keep(task); }
+    return;
+  }
   std::exception_ptr error = refused.error;
   if (error == nullptr) {
     error = std::make_exception_ptr(driver_error(

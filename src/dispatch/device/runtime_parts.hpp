@@ -55,6 +55,8 @@ struct tuning {
   builtin_functions (*cpu_builtins)(context::context_handle const& context) = nullptr;
   // A folder with the NUMA nodes of the machine.
   std::string numa_root = "/sys/devices/system/node";
+  // Makes the devices isolated, as far as the runtime can tell.
+  driver::device_recovery* recovery = nullptr;
   // The NUMA node of each device. If empty, the devices have the nodes that the system names.
   std::vector<int> numa_nodes{};
 };
@@ -82,6 +84,7 @@ struct runtime_parts {
   posted_errors& posted;
   task_end& ends;
   task_text const& text;
+  lost_devices& lost;
   fault_monitor& faults;
   stuck_devices& stuck;
   overdue_tasks& overdue;

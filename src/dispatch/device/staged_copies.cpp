@@ -13,6 +13,27 @@
 
 namespace flotilla::dispatch {
 
+namespace {
+
+/// Frees the pieces that the host copies, after other threads have finished their steps.
+void abandon_on_host(auto& pieces) noexcept {
+  for (auto& one : pieces) {
+    using states = decltype(one.state);
+    if (one.state != states::host) { continue; }
+    one.on_host.abandon();
+    while (!one.on_host.is_finished()) { base::pause(); }  // other threads copy a step
+    one.state = states::free;
+  }
+}
+
+/// Returns whether new work was announced or another thread wants the lease. The answer may be out
+/// of date.
+bool is_device_wanted(staged_copies::parts const& of) noexcept {
+  return of.inbound.is_announced() || of.gate.wanted();
+}
+
+}  // namespace
+
 void staged_copies::add(slot_address task, detail::memory_command const& what,
                         std::span<end_mark const> waits) {
   if (parts_.shared.trace.active()) [[unlikely]] { parts_.shared.trace.note_begin(task); }
@@ -21,7 +42,7 @@ void staged_copies::add(slot_address task, detail::memory_command const& what,
 
 bool staged_copies::progress(stop_predicate const& stop) {
   if (copies_.empty()) { return false; }
-  yielded_ = !yielded_ && unnumbered_ == nullptr && is_device_wanted();
+  yielded_ = !yielded_ && unnumbered_ == nullptr && is_device_wanted(parts_);
   // Another thread that wants the lease gets the lease now. If no thread wants the lease, the next
   // pass takes the new work.
   if (yielded_) { return !parts_.gate.wanted(); }
@@ -78,7 +99,7 @@ bool staged_copies::continue_on_host(stop_predicate const& stop) {
   bool copied = false;
   while (last.copy_step()) {
     copied = true;
-    if (is_device_wanted() || (stop && stop())) { return true; }
+    if (is_device_wanted(parts_) || (stop && stop())) { return true; }
   }
   if (copied) { static_cast<void>(finish_on_host()); }
   return copied;
@@ -233,20 +254,25 @@ staged_copies::piece* staged_copies::free_piece() {
 
 void staged_copies::fail(copy& failed, driver::call_outcome why) {
   parts_.reporter.note(why.status);
+  // After the device was replaced, the copy starts again (give_up_all).
+  if (parts_.reporter.is_device_lost()) { return; }
   failed.why = make_failure(std::make_exception_ptr(driver_error(
       driver::status_of(why.status), why.call, parts_.reporter.describe(failed.task))));
+}
+
+void staged_copies::give_up_all(std::vector<slot_address>& tasks) {
+  abandon_on_host(ring_);
+  for (piece& one : ring_) { one.state = piece::states::free; }
+  unnumbered_ = nullptr;
+  while (end_failed()) {}
+  for (copy const& each : std::exchange(copies_, {})) { tasks.push_back(each.task); }
 }
 
 void staged_copies::fail_all(std::shared_ptr<failure const> const& why) {
   for (copy& each : copies_) {
     if (each.why == nullptr) { each.why = why; }
   }
-  for (piece& one : ring_) {
-    if (one.state != piece::states::host) { continue; }
-    one.on_host.abandon();
-    while (!one.on_host.is_finished()) { base::pause(); }  // other threads copy a step
-    one.state = piece::states::free;
-  }
+  abandon_on_host(ring_);
   while (write_number() || begin_emptying({}) || end_failed()) {}
 }
 

@@ -83,6 +83,9 @@ class staged_copies {
   bool write_number();
   /// Fails every copy. A copy with pieces in flight ends only when these pieces are complete.
   void fail_all(std::shared_ptr<failure const> const& why);
+  /// Gives up every copy, and appends the tasks to `tasks`. Call it after the streams were emptied,
+  /// and before the numbers of the lanes are raised. A copy that has failed ends.
+  void give_up_all(std::vector<slot_address>& tasks);
   [[nodiscard]] bool empty() const noexcept { return copies_.empty(); }
   void destroy() noexcept;
 
@@ -118,11 +121,6 @@ class staged_copies {
     shared_copy on_host;
   };
 
-  /// Returns whether new work was announced or another thread wants the lease. The answer may be
-  /// out of date.
-  [[nodiscard]] bool is_device_wanted() const noexcept {
-    return parts_.inbound.is_announced() || parts_.gate.wanted();
-  }
   /// Begins the host's copy of a piece, and takes part in it. All steps of earlier pieces must be
   /// claimed.
   void begin(piece& one, detail::memory_command const& what, stop_predicate const& stop);

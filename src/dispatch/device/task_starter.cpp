@@ -43,6 +43,7 @@ void task_starter::start_one(slot_address task, bool alone) {
   slot& one = parts_.shared.tasks.at(task);
   // The request may come later. So each launch looks again, with the handshake in cancellation.hpp.
   if (is_cancelled(one)) [[unlikely]] { return parts_.reporter.cancel(task); }
+  if (parts_.reporter.is_device_lost()) [[unlikely]] { return parts_.reporter.keep(task); }
   bool const is_launch = one.kind == task_kind::launch;
   // A copy that must start alone uses a copy engine.
   bool const may_join = one.kind == task_kind::memory_op && !alone;
@@ -65,7 +66,9 @@ void task_starter::start_one(slot_address task, bool alone) {
     if (is_launch || (has_kernel && joins_launches(one))) {
       if (start_launch(task, alone)) { return; }
     } else if (has_engine) {
-      return start_in_engine_batch(task);
+      if (!found_.open.empty()) { return behind_open_.push_back(task); }
+      if (!parts_.engines.add(task, found_.launched)) { wait_for_room(task); }
+      return;
     } else if (found_.open.empty()) {
       return start_other(task);
     } else {
@@ -74,14 +77,6 @@ void task_starter::start_one(slot_address task, bool alone) {
     // If a launch has poisoned the driver, other tasks of its batch keep their marks. Every open
     // task counts as ended then.
     if (parts_.shared.faults.is_poisoned()) { return; }
-  }
-}
-
-void task_starter::start_in_engine_batch(slot_address task) {
-  if (!found_.open.empty()) {
-    behind_open_.push_back(task);
-  } else if (!parts_.engines.add(task, found_.launched)) {
-    wait_for_room(task);
   }
 }
 
@@ -204,12 +199,24 @@ void task_starter::finish_flush() {
       parts_.reporter.refuse(each.task, each.why);
     }
   }
+  if (parts_.reporter.is_device_lost()) [[unlikely]] {
+    for (slot_address const task : outcome_.unlaunched) { parts_.reporter.keep(task); }
+  }
   for (slot_address const task : outcome_.cancelled) { parts_.reporter.cancel(task); }
   // `start_followers` takes tasks from the back of both lists, so insert the tasks in reverse
   // order.
   alone_.insert(alone_.end(), outcome_.alone.rbegin(), outcome_.alone.rend());
   std::vector<slot_address>& runnable = parts_.batches.runnable();
   runnable.insert(runnable.end(), outcome_.again.rbegin(), outcome_.again.rend());
+}
+
+void task_starter::start_first(std::span<slot_address const> tasks) {
+  for (std::size_t i = tasks.size(); i-- > 0;) {
+    slot& one = parts_.shared.tasks.at(tasks[i]);
+    one.batched.store(0, std::memory_order_relaxed);
+    give_up_launch(one);
+    waiting_.at(one.level).push_front(tasks[i]);
+  }
 }
 
 bool task_starter::retry_waiting(priority_level level) {

@@ -73,6 +73,9 @@ class task_starter {
   /// device_side_waits::should_keep).
   [[nodiscard]] bool has_kept() const noexcept { return kept_; }
   void forget_kept() noexcept { kept_ = false; }
+  /// Makes the next passes start these tasks, in this order, before all others. Their launches were
+  /// given up, because the device was lost.
+  void start_first(std::span<slot_address const> tasks);
   /// Moves all waiting tasks to the end of `tasks`.
   void move_waiting_to(std::vector<slot_address>& tasks) { waiting_.move_to(tasks); }
 
@@ -92,9 +95,6 @@ class task_starter {
   /// Starts a launch that has predecessors in open batches.
   bool start_follower(slot_address task, bool alone);
   void start_other(slot_address task);
-  /// Starts a copy whose predecessors are resolved. If some of them are in open batches, the copy
-  /// is started again when these are launched.
-  void start_in_engine_batch(slot_address task);
   /// Returns whether a copy should use a copy engine, because its kernel would wait too long.
   [[nodiscard]] bool prefers_engine(slot& task) const;
   /// Returns whether a copy or fill becomes a launch, although a copy engine could execute it. For

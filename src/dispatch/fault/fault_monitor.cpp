@@ -13,11 +13,12 @@
 namespace flotilla::dispatch {
 
 fault_monitor::fault_monitor(task_table const& tasks, completion_board const& board,
-                             task_text const& text, doorbell const& bell)
+                             task_text const& text, doorbell const& bell, lost_devices& lost)
     : tasks_(tasks),
       board_(board),
       text_(text),
       bell_(bell),
+      lost_(lost),
       without_memory_(make_failure(std::make_exception_ptr(
           poisoned(driver_status::unknown,
                    "the CUDA driver of this process is unusable; there was not enough memory for "
@@ -30,18 +31,25 @@ fault_monitor::fault_monitor(task_table const& tasks, completion_board const& bo
                    "another runtime")))) {}
 
 void fault_monitor::note(CUresult answer, unsigned device) noexcept {
-  if (answer == CUDA_ERROR_DEINITIALIZED || is_sticky(driver::status_of(answer))) {
-    poison(answer, device);
-  }
+  if (answer == CUDA_ERROR_DEINITIALIZED) { return poison(answer, device); }
+  if (!is_sticky(driver::status_of(answer))) { return; }
+  if (lost_.is_isolated(device)) { return lost_.note(device, answer); }
+  poison(answer, device);
 }
 
 void fault_monitor::poll_health() noexcept {
   // acquire: pairs with the release store below
   if (polling_.exchange(true, std::memory_order_acquire)) { return; }
   for (unsigned device = 0; device < devices_.size(); ++device) {
-    lane_set::health const health = devices_[device].lanes->query_streams();
-    if (health.final) { poison(health.status, device); }
+    stream_health::answer const health = devices_[device].streams->query();
+    if (!health.final) { continue; }
+    if (lost_.is_isolated(device)) {
+      lost_.note(device, health.status);
+    } else {
+      poison(health.status, device);
+    }
   }
+  lost_.look();
   polling_.store(false, std::memory_order_release);  // pairs with the exchange above
 }
 

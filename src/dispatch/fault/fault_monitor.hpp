@@ -8,36 +8,38 @@
 #include <string>
 #include <vector>
 
+#include "dispatch/fault/lost_devices.hpp"
 #include "dispatch/fault/task_text.hpp"
 #include "dispatch/lane/completion_board.hpp"
-#include "dispatch/lane/lane_set.hpp"
+#include "dispatch/lane/stream_health.hpp"
 #include "dispatch/queue/doorbell.hpp"
 #include "dispatch/task/failure.hpp"
 #include "dispatch/task/task_table.hpp"
 
 namespace flotilla::dispatch {
 
-/// A kernel fault makes the CUDA driver of the process unusable on every device. The first sticky
-/// error poisons the runtime: from then on every open task counts as ended, with one common
-/// failure. The failure names the suspects, which are the tasks that may have faulted. Threads:
-/// any.
+/// A kernel fault makes the CUDA driver of the process unusable on every device, except on isolated
+/// devices (lost_devices). The first sticky error poisons the runtime: from then on every open task
+/// counts as ended, with one common failure. The failure names the suspects, which are the tasks
+/// that may have faulted. Threads: any.
 class fault_monitor {
  public:
   fault_monitor(task_table const& tasks, completion_board const& board, task_text const& text,
-                doorbell const& bell);
+                doorbell const& bell, lost_devices& lost);
   /// Adds the next device. Call it only while the runtime starts.
-  void add(lane_set& lanes, context::context_handle const& context) {
-    devices_.push_back({&lanes, &context});
+  void add(stream_health& streams, context::context_handle const& context) {
+    devices_.push_back({&streams, &context});
   }
 
-  /// Poisons the runtime if `answer` is sticky or says that the driver has shut down.
+  /// Poisons the runtime if `answer` is sticky or says that the driver has shut down. If the device
+  /// is isolated, only the device is lost.
   /// @param device  The device whose driver call returned `answer`.
   void note(CUresult answer, unsigned device) noexcept;
   /// Poisons the runtime. Call it if a thread got no host memory while it launched or ended tasks,
   /// because some of these tasks may be lost.
   void note_out_of_memory() noexcept;
   /// Queries the streams of all devices for errors, unless another thread is doing so. Poisons the
-  /// runtime if an error is final (lane_set::health).
+  /// runtime if an error is final (stream_health), or notes that an isolated device is lost.
   void poll_health() noexcept;
 
   [[nodiscard]] bool is_poisoned() const noexcept {
@@ -49,7 +51,7 @@ class fault_monitor {
 
  private:
   struct watched_device {
-    lane_set* lanes;
+    stream_health* streams;
     context::context_handle const* context;
   };
   void poison(CUresult answer, unsigned device) noexcept;
@@ -61,6 +63,7 @@ class fault_monitor {
   completion_board const& board_;
   task_text const& text_;
   doorbell const& bell_;
+  lost_devices& lost_;
   std::vector<watched_device> devices_;
   std::atomic<bool> poisoning_{false};      // set by the first thread that poisons the runtime
   std::atomic<bool> poisoned_{false};       // set by that thread after it has written failure_

@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <array>
 #include <exception>
 #include <new>
@@ -73,10 +74,15 @@ void overdue_tasks::stop() noexcept {
 
 void overdue_tasks::run() noexcept {
   ::pthread_setname_np(::pthread_self(), "flotilla-timer");
-  clock::duration const time = parts_.stuck.is_active() ? parts_.stuck.interval() : max_sleep;
+  constexpr std::chrono::milliseconds between_looks_for_losses{5};
+  clock::duration time = parts_.stuck.is_active() ? parts_.stuck.interval() : max_sleep;
+  if (parts_.lost.any_isolated()) {
+    time = std::min<clock::duration>(time, between_looks_for_losses);
+  }
   while (parts_.deadlines.sleep_until_due(time)) {
     end_due();
     parts_.stuck.look();
+    parts_.lost.look();
   }
 }
 

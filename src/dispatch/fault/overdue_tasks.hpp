@@ -24,8 +24,9 @@ namespace flotilla::dispatch {
 /// they end when the device looks at them (late_ends).
 ///
 /// Deadlines need a clock, so the first task with a deadline starts a thread. The thread also looks
-/// for stuck devices. In single-threaded mode, and if no thread can be started, threads that wait,
-/// pump or drive a device look at the clock. Threads: any.
+/// for stuck devices, and for lost ones, so that tasks end even if nobody waits for them. In
+/// single-threaded mode, and if no thread can be started, threads that wait, pump or drive a device
+/// look at the clock. Threads: any.
 class overdue_tasks {
  public:
   struct parts {
@@ -35,6 +36,7 @@ class overdue_tasks {
     task_text const& text;
     fault_monitor& faults;
     stuck_devices& stuck;
+    lost_devices& lost;
     bool single_threaded;
   };
   explicit overdue_tasks(parts const& with) noexcept : parts_(with) {}
@@ -47,7 +49,7 @@ class overdue_tasks {
   /// for the deadline.
   void watch(slot_address task, std::uint64_t generation,
              std::chrono::steady_clock::time_point when) noexcept;
-  /// Starts the thread. Call it once if the thread must look for stuck devices.
+  /// Starts the thread. Call it once if the thread must look for stuck or lost devices.
   void start_thread() noexcept;
   /// Ends the tasks whose deadline has passed. @return whether there were any. Cost: one load if no
   /// task has a deadline.

@@ -52,6 +52,10 @@ void stuck_devices::look_at(watched_device& device, clock::time_point now) noexc
     longest = oldest;
     time = now - seen.since;
   }
+  if (lost_.is_isolated(device.lanes.device())) {
+    if (is_stuck) { end_worker(device, longest, time); }
+    return;
+  }
   if (is_stuck == device.is_stuck.load(std::memory_order_relaxed)) { return; }
   device.is_stuck.store(is_stuck, std::memory_order_relaxed);
   if (is_stuck) {
@@ -62,26 +66,47 @@ void stuck_devices::look_at(watched_device& device, clock::time_point now) noexc
   }
 }
 
+std::string stuck_devices::tasks_at(watched_device const& device, end_mark stuck) const {
+  std::string tasks;
+  tasks_.for_each_open([&](slot_address task) {
+    if (tasks_.at(task).end.load(std::memory_order_acquire) != stuck.word) { return true; }
+    if (!tasks.empty()) {
+      tasks += "; and others";
+      return false;
+    }
+    tasks = text_.describe(task, device.context.subject());
+    return true;
+  });
+  return tasks.empty() ? "no task of this runtime" : tasks;
+}
+
+void stuck_devices::end_worker(watched_device& device, end_mark stuck,
+                               clock::duration time) noexcept {
+  unsigned const index = device.lanes.device();
+  // The work on the successor counts from its own beginning.
+  device.oldest.fill({});
+  bool const is_gone = device.lanes[stuck.lane()].oldest_number() != stuck.number();
+  if (is_gone || lost_.is_lost(index) || lost_.is_quarantined(index)) { return; }
+  try {
+    base::log_format(log_level::error,
+                     "%s is stuck: work that was launched there has not ended for %.2f s "
+                     "(runtime_options::stuck_after): %s. Its worker process is ended and replaced",
+                     device.context.subject().c_str(), std::chrono::duration<double>(time).count(),
+                     tasks_at(device, stuck).c_str());
+  } catch (...) { base::log(log_level::error, "an isolated device is stuck"); }  // no memory
+  lost_.kill(index);
+}
+
 void stuck_devices::report(watched_device const& device, end_mark stuck,
                            clock::duration time) const noexcept {
   try {
-    std::string tasks;
-    tasks_.for_each_open([&](slot_address task) {
-      if (tasks_.at(task).end.load(std::memory_order_acquire) != stuck.word) { return true; }
-      if (!tasks.empty()) {
-        tasks += "; and others";
-        return false;
-      }
-      tasks = text_.describe(task, device.context.subject());
-      return true;
-    });
     base::log_format(
         log_level::error,
         "%s is stuck: work that was launched there has not ended for %.2f s "
         "(runtime_options::stuck_after): %s. Nothing in this process can stop a running "
         "kernel. Until it ends, tasks that name no device go to other devices",
         device.context.subject().c_str(), std::chrono::duration<double>(time).count(),
-        tasks.empty() ? "no task of this runtime" : tasks.c_str());
+        tasks_at(device, stuck).c_str());
   } catch (...) { base::log(log_level::error, "a device is stuck"); }  // no memory
 }
 

@@ -9,8 +9,10 @@
 #include <cstdint>
 #include <deque>
 #include <mutex>
+#include <string>
 
 #include "context/context_handle.hpp"
+#include "dispatch/fault/lost_devices.hpp"
 #include "dispatch/fault/task_text.hpp"
 #include "dispatch/lane/lane_set.hpp"
 #include "dispatch/task/task_table.hpp"
@@ -18,16 +20,16 @@
 namespace flotilla::dispatch {
 
 /// Looks now and then at the oldest batch of each lane. If it is the same batch for too long, the
-/// device is stuck until this batch ends. Each time that a device becomes stuck, prints the tasks
-/// of the batch on stderr. Threads: any.
+/// device is stuck until this batch ends, or, if it is isolated, its worker process is ended. Each
+/// time that a device becomes stuck, prints the tasks of the batch on stderr. Threads: any.
 class stuck_devices {
  public:
   using clock = std::chrono::steady_clock;
 
   /// @param limit  A batch that is the oldest of its lane for longer is stuck. Zero: never.
   stuck_devices(clock::duration limit, task_table const& tasks, completion_board const& board,
-                task_text const& text)
-      : limit_(limit), tasks_(tasks), board_(board), text_(text) {}
+                task_text const& text, lost_devices& lost)
+      : limit_(limit), tasks_(tasks), board_(board), text_(text), lost_(lost) {}
   /// Adds the next device. Call it only while the runtime starts.
   void add(lane_set const& lanes, context::context_handle const& context) {
     devices_.emplace_back(lanes, context);
@@ -42,10 +44,11 @@ class stuck_devices {
   [[nodiscard]] bool is_stuck(unsigned device) const noexcept {
     return devices_[device].is_stuck.load(std::memory_order_relaxed);
   }
-  /// Returns whether tasks that any device may run should go to other devices: this one is stuck,
-  /// and another one is not. Cost: one load if no device is stuck.
+  /// Returns whether tasks that any device may run should go to other devices: this one is stuck
+  /// or quarantined, and another one is not. Cost: two loads if no device is.
   [[nodiscard]] bool avoids(unsigned device) const noexcept {
     std::size_t const stuck = count_.load(std::memory_order_relaxed);
+    if (lost_.avoids(device)) [[unlikely]] { return true; }
     return stuck != 0 && stuck != devices_.size() && is_stuck(device);
   }
 
@@ -66,12 +69,16 @@ class stuck_devices {
   void look_at(watched_device& device, clock::time_point now) noexcept;
   /// Returns the end mark of the lane's oldest batch in flight, or an invalid mark.
   [[nodiscard]] end_mark oldest_of(lane_set const& lanes, unsigned index) const noexcept;
+  [[nodiscard]] std::string tasks_at(watched_device const& device, end_mark stuck) const;
+  /// Ends the worker process of an isolated device that is stuck, unless it is lost already.
+  void end_worker(watched_device& device, end_mark stuck, clock::duration time) noexcept;
   void report(watched_device const& device, end_mark stuck, clock::duration time) const noexcept;
 
   clock::duration const limit_;
   task_table const& tasks_;
   completion_board const& board_;
   task_text const& text_;
+  lost_devices& lost_;
   std::deque<watched_device> devices_;
   std::mutex looking_;
   std::atomic<std::int64_t> next_look_{0};  // a count of clock ticks

@@ -16,8 +16,11 @@ namespace flotilla::dispatch {
 /// Threads: only the holder of the device's lease, with the context current.
 class filling_launches {
  public:
-  filling_launches(lane_set const& lanes, completion_board const& board) noexcept
-      : lanes_(lanes), board_(board) {}
+  /// @param numbers_only  Whether all batches end with numbers. After the loss of an isolated
+  /// device, the host must know which batches have ended, and events do not tell.
+  filling_launches(lane_set const& lanes, completion_board const& board,
+                   bool numbers_only = false) noexcept
+      : lanes_(lanes), board_(board), numbers_only_(numbers_only) {}
 
   /// Records that the lane gets such a launch.
   void note(unsigned lane) noexcept { last_lane_ = lane; }
@@ -32,7 +35,7 @@ class filling_launches {
   /// know that the batch is launched.
   /// @return the driver's status, as lane::commit_with_write
   [[nodiscard]] CUresult commit(lane& lane, std::uint64_t number) const {
-    if (are_in_flight()) {
+    if (are_in_flight() && !numbers_only_) {
       std::uint64_t const reached = board_.page(lanes_.device()).number(lane.index());
       end_events& events = board_.events_of(lanes_.device());
       if (CUevent const end = events.record(lane.index(), number, reached, lane.stream())) {
@@ -46,6 +49,7 @@ class filling_launches {
  private:
   lane_set const& lanes_;
   completion_board const& board_;
+  bool const numbers_only_;
   unsigned last_lane_ = lane_layout::no_lane;
 };
 

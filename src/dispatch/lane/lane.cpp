@@ -40,6 +40,7 @@ lane::batch& lane::begin() {
   made.count = 0;
   made.waits_on_device = made.long_running = made.has_status = made.is_chunk = false;
   page_.set_beside_next(index_, made.number, false);
+  made.joined = begun_ > 1;
   made.begun = std::chrono::steady_clock::now();
   return made;
 }

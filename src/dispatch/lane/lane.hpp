@@ -50,6 +50,7 @@ class lane {
     bool long_running = false;      // whether a kernel of the batch is long or was never measured
     bool has_status = false;        // whether the batch is one task whose kernel has a task_status
     bool is_chunk = false;          // whether the batch is one task, a chunk of a bulk
+    bool joined = false;            // whether the batch was launched together with the one before
     std::span<slot_address> tasks;  // the first `count` of them are valid
   };
 
@@ -72,6 +73,10 @@ class lane {
     return open_ + batches <= max_batches;
   }
   [[nodiscard]] std::size_t in_flight() const noexcept { return open_; }
+  /// Returns the batch in flight at `index`. The oldest has index 0.
+  [[nodiscard]] batch const& in_flight(std::size_t index) const noexcept {
+    return ring_[(first_ + index) % ring_.size()];
+  }
   /// The number of the batch that was committed last.
   [[nodiscard]] std::uint64_t last_number() const noexcept { return last_number_; }
 
@@ -100,6 +105,12 @@ class lane {
   /// Cost: two loads, and a driver call if the batch ends with an event.
   [[nodiscard]] batch* done() noexcept;
   void drop() noexcept;
+  /// Forgets that the driver has refused to write numbers. The caller must ensure that no other
+  /// thread is in `query`.
+  void forget_unwritten() noexcept { unwritten_number_.store(0, std::memory_order_relaxed); }
+  /// Raises the lane's counter to the number of the last batch, because the stream was emptied. No
+  /// task may have a mark of this lane that was not reached.
+  void settle() noexcept { page_.raise(index_, last_number_); }
   /// If the driver has refused to write a number, asks the stream whether its work has ended. If
   /// so, raises the lane's counter to this number. Threads: any.
   void query() noexcept;

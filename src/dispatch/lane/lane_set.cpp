@@ -82,11 +82,7 @@ unsigned lane_set::find_lane(choice const& wanted) const noexcept {
 }
 
 void lane_set::add(lane const& lane, lane::batch const& batch) noexcept {
-  launches_ += batch.count;
-  if (lane_layout::level_of(lane.index()) != 0) { urgent_launches_ += batch.count; }
-  if (batch.long_running) { ++long_running_batches_; }
-  if (batch.waits_on_device) { ++waiting_batches_; }
-  if (batch.has_status) { ++status_batches_; }
+  counts_.add(lane, batch);
   set_busy(lane);
 }
 
@@ -107,22 +103,6 @@ CUresult lane_set::sleep_until_done(unsigned lane) {
     CUresult const recorded = context_.api().event_record(event, lanes_[lane]->stream());
     return recorded != CUDA_SUCCESS ? recorded : context_.api().event_synchronize(event);
   });
-}
-
-lane_set::health lane_set::query_streams() noexcept {
-  constexpr int max_errors = 8;
-  for (auto const& lane : lanes_) { lane->query(); }
-  // One query is enough, because a fault affects the whole context. Do not query a stream of
-  // callables: the query would break a capture.
-  CUresult const answer = context_.api().stream_query(lanes_[lane_layout::upload_lane]->stream());
-  if (answer == CUDA_SUCCESS || answer == CUDA_ERROR_NOT_READY) {
-    consecutive_errors_.store(0, std::memory_order_relaxed);
-    return {};
-  }
-  // After max_errors errors in a row, assume that the stream will never report the end of its work.
-  // For example, the context may have been destroyed.
-  int const errors = consecutive_errors_.fetch_add(1, std::memory_order_relaxed) + 1;
-  return {answer, is_sticky(driver::status_of(answer)) || errors >= max_errors};
 }
 
 }  // namespace flotilla::dispatch

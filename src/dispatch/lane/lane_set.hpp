@@ -19,6 +19,7 @@
 #include "dispatch/lane/lane.hpp"
 #include "dispatch/lane/lane_bits.hpp"
 #include "dispatch/lane/lane_layout.hpp"
+#include "dispatch/lane/launch_counts.hpp"
 #include "driver/call_outcome.hpp"
 
 namespace flotilla::dispatch {
@@ -50,7 +51,7 @@ class alignas(base::cache_line) lane_set {
                                                    end_mark except = {});
   /// Returns whether another launch of this level may begin.
   [[nodiscard]] bool has_room(priority_level level) const noexcept {
-    return level != 0 || launches_ - urgent_launches_ < max_launches_in_flight;
+    return level != 0 || counts_.launches - counts_.urgent_launches < max_launches_in_flight;
   }
   /// The arguments of `find_lane`.
   struct choice {
@@ -75,21 +76,28 @@ class alignas(base::cache_line) lane_set {
   /// whichever time is shorter. Returns whether any batch was removed.
   template <class End>
   bool retire(End&& end);
-
+  /// Calls `visit(lane)` for each lane with work in flight.
+  template <class Visit>
+  void for_each_busy(Visit&& visit) {
+    busy_.visit([&](unsigned index) {
+      visit(*lanes_[index]);
+      return true;
+    });
+  }
   [[nodiscard]] bool any_busy() const noexcept { return !busy_.empty(); }
   [[nodiscard]] bool any_done();
   /// The number of launches in flight.
-  [[nodiscard]] std::size_t launches_in_flight() const noexcept { return launches_; }
-  [[nodiscard]] bool any_long_running() const noexcept { return long_running_batches_ != 0; }
+  [[nodiscard]] std::size_t launches_in_flight() const noexcept { return counts_.launches; }
+  [[nodiscard]] bool any_long_running() const noexcept { return counts_.long_running_batches != 0; }
   /// Whether a task whose kernel has a task_status is in flight. Its successors start only after a
   /// thread has ended the task.
-  [[nodiscard]] bool any_with_status() const noexcept { return status_batches_ != 0; }
+  [[nodiscard]] bool any_with_status() const noexcept { return counts_.status_batches != 0; }
   /// Whether no batch in flight is long-running or waits for another device.
   [[nodiscard]] bool is_prompt() const noexcept {
     return !any_long_running() && batches_waiting_on_device() == 0;
   }
   [[nodiscard]] std::uint32_t batches_waiting_on_device() const noexcept {
-    return waiting_batches_;
+    return counts_.waiting_batches;
   }
   [[nodiscard]] std::uint64_t busy_launch_lanes() const noexcept {
     return busy_.first_word() & lane_layout::launch_lane_set;
@@ -109,14 +117,6 @@ class alignas(base::cache_line) lane_set {
   /// Blocks until everything that is now in the lane's stream has ended. Not for lanes of
   /// callables, because recording an event would break a capture by user code.
   [[nodiscard]] CUresult sleep_until_done(unsigned lane);
-  /// The result of `query_streams`. An error is final if it is sticky or if eight queries in a row
-  /// failed.
-  struct health {
-    CUresult status = CUDA_SUCCESS;
-    bool final = false;
-  };
-  /// Queries the streams for errors, because a batch whose kernel faulted never writes its number.
-  [[nodiscard]] health query_streams() noexcept;
 
  private:
   context::context_handle const& context_;
@@ -128,16 +128,11 @@ class alignas(base::cache_line) lane_set {
   event_pool blocking_events_;
 
   // Only for the holder of the lease:
-  lane_bits busy_;                   // the lanes with work in flight
-  std::size_t launches_ = 0;         // number of launches in flight
-  std::size_t urgent_launches_ = 0;  // number of launches in flight with a priority level above 0
-  std::size_t long_running_batches_ = 0;  // number of long-running batches in flight
-  std::uint32_t status_batches_ = 0;      // number of batches in flight with a task_status
-  std::uint32_t waiting_batches_ = 0;  // number of batches in flight that begin with a spin kernel
-  bool has_urgent_launches_ = false;   // whether this GPU ever had an urgent launch
+  lane_bits busy_;  // the lanes with work in flight
+  launch_counts counts_;
+  bool has_urgent_launches_ = false;  // whether this GPU ever had an urgent launch
 
-  std::atomic<bool> has_batches_{false};    // written by the holder of the lease
-  std::atomic<int> consecutive_errors_{0};  // written by query_streams, in one thread at a time
+  std::atomic<bool> has_batches_{false};  // written by the holder of the lease
 };
 
 template <class End>
@@ -150,13 +145,7 @@ bool lane_set::retire(End&& end) {
       auto const took = now - std::max(done->begun, lane.last_end());
       lane.set_last_end(now);
       end(lane, *done, took);
-      if (lane_layout::takes_launches(lane.index())) {
-        launches_ -= done->count;
-        if (lane_layout::level_of(lane.index()) != 0) { urgent_launches_ -= done->count; }
-        if (done->long_running) { --long_running_batches_; }
-        if (done->waits_on_device) { --waiting_batches_; }
-        if (done->has_status) { --status_batches_; }
-      }
+      counts_.remove(lane, *done);
       lane.drop();
       moved = true;
     }

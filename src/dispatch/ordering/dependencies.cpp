@@ -11,14 +11,17 @@ task_state dependencies::look(task_key key) const {
     generation_word const word{task.generation.load(std::memory_order_acquire)};
     return static_cast<std::uint32_t>(word.generation()) == key.generation;
   };
-  if (is_current()) {
+  while (is_current()) {
     end_mark const end{task.end.load(std::memory_order_acquire)};
+    bool const is_reached = end.valid() && board_.reached(end);
     // The mark belongs to this task only if the generation is still the same after the mark was
-    // read.
-    if (is_current()) {
-      if (!end.valid()) { return {states::open}; }
-      return {board_.reached(end) ? states::ended : states::launched, end};
-    }
+    // read. Look at the generation after the number: if the task has failed because its device was
+    // lost, its number is reached later.
+    if (!is_current()) { break; }
+    if (!is_reached) { return {end.valid() ? states::launched : states::open, end}; }
+    // If the task must run again because its device was lost, its mark was taken away before its
+    // old number was reached.
+    if (task.end.load(std::memory_order_relaxed) == end.word) { return {states::ended, end}; }
   }
   if (auto why = failures_.get(key.slot, key.generation)) {
     return {states::failed, {}, std::move(why)};
@@ -65,8 +68,17 @@ bool dependencies::park(slot_address task, task_key ahead) {
   slot& waiting = tasks_.at(task);
   slot& predecessor = tasks_.at(ahead.slot);
   std::uint64_t word = predecessor.successors.load(std::memory_order_acquire);
-  while (successor_word::generation(word) == ahead.generation &&
-         successor_word::head(word) != successor_word::closed) {
+  while (successor_word::generation(word) == ahead.generation) {
+    if (successor_word::head(word) == successor_word::closed) {
+      // The list of an open task is closed only if its device was lost, and it must run again.
+      if (look(ahead).state != task_state::states::open) { break; }
+      if (predecessor.successors.compare_exchange_weak(
+              word, successor_word::of(ahead.generation, successor_word::none),
+              std::memory_order_acq_rel)) {
+        word = successor_word::of(ahead.generation, successor_word::none);
+      }
+      continue;
+    }
     waiting.next_parked.store(successor_word::head(word), std::memory_order_relaxed);
     waiting.parked_on.store(ahead.slot + 1, std::memory_order_relaxed);
     if (waiting.demanded.load(std::memory_order_relaxed) != 0) {
@@ -152,6 +164,14 @@ void dependencies::resume_batched(slot_address task, unsigned device,
       inbounds_[device_of(parked)]->requeue(parked);
     }
   });
+}
+
+void dependencies::take_back_launch(slot_address task) noexcept {
+  slot& one = tasks_.at(task);
+  one.batched.store(0, std::memory_order_relaxed);
+  // Readers see this before the number of the mark: the caller raises the number later, with a
+  // release.
+  one.end.store(0, std::memory_order_release);
 }
 
 void dependencies::mark_launched(std::span<slot_address const> tasks, end_mark end) noexcept {

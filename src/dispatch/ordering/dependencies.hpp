@@ -53,6 +53,10 @@ class dependencies {
   /// Records that the tasks are in a stream and that `end` marks their end. Releases the tasks that
   /// are parked on these tasks. Afterwards only the thread that ends the tasks may use their slots.
   void mark_launched(std::span<slot_address const> tasks, end_mark end) noexcept;
+  /// Takes back `mark_launched`, because the device was lost before the task had ended. Call it
+  /// before the number of the task's mark is reached. Afterwards the task may be started again, or
+  /// end. Its list of parked tasks may be closed: `park` opens it again.
+  void take_back_launch(slot_address task) noexcept;
   /// Releases the tasks that are parked on `task`, and closes the list. Does nothing if the list
   /// belongs to another generation or is already closed.
   void release_successors(slot_address task, std::uint64_t generation) noexcept;

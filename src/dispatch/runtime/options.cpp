@@ -15,7 +15,17 @@ namespace flotilla::dispatch {
 
 namespace {
 constexpr std::size_t default_window = 16384;
+
+/// @throws invalid_argument
+void check_time(std::string const& name, std::optional<std::chrono::milliseconds> time,
+                std::chrono::milliseconds min) {
+  if (!time || (*time >= min && *time <= context::max_restart_time)) { return; }
+  throw invalid_argument("runtime_options::restart." + name + " must be between " +
+                         std::to_string(min.count()) + " and " +
+                         std::to_string(context::max_restart_time.count()) + " ms, but is " +
+                         std::to_string(time->count()) + " ms");
 }
+}  // namespace
 
 runtime_options checked_options(runtime_options options) {
   auto const [min, max] = std::pair{context::min_window, context::max_window};
@@ -34,7 +44,18 @@ runtime_options checked_options(runtime_options options) {
                            std::to_string(options.stuck_after.count()) + " ms");
   }
   base::check_log_environment();
+  check_time("period", options.restart.period, std::chrono::milliseconds{1});
+  check_time("back_off", options.restart.back_off, std::chrono::milliseconds{0});
   return options;
+}
+
+restart_limit::options restart_limit_of(device_settings const& asked) {
+  using std::chrono::milliseconds;
+  return {
+      .intensity = asked.restart_intensity.value_or(default_restart_intensity),
+      .period = milliseconds{asked.restart_period_ms.value_or(default_restart_period_ms)},
+      .back_off = milliseconds{asked.restart_back_off_ms.value_or(0)},
+  };
 }
 
 checks checks_of(runtime_options const& options) {
@@ -50,6 +71,14 @@ int worker_count(int wanted, std::size_t devices) {
 settings with_environment(runtime_options const& options) {
   settings code = options.settings;
   if (!code.all.window) { code.all.window = options.window; }
+  auto const count_of = [](std::optional<std::chrono::milliseconds> time) {
+    return time ? std::optional{static_cast<unsigned>(time->count())} : std::nullopt;
+  };
+  device_settings given;
+  given.restart_intensity = options.restart.intensity;
+  given.restart_period_ms = count_of(options.restart.period);
+  given.restart_back_off_ms = count_of(options.restart.back_off);
+  code.all = code.all.over(given);
   return code.over(settings::from_environment());
 }
 

@@ -10,8 +10,12 @@
 #include <flotilla/settings/settings.hpp>
 
 #include "context/plan.hpp"
+#include "dispatch/fault/restart_limit.hpp"
 
 namespace flotilla::dispatch {
+
+inline constexpr unsigned default_restart_intensity = 10;
+inline constexpr unsigned default_restart_period_ms = 60'000;
 
 /// Returns `options` if they are valid, and applies those of the log.
 /// @throws invalid_argument, unknown_setting
@@ -31,6 +35,9 @@ namespace flotilla::dispatch {
 
 /// Returns the window of each device, in tasks.
 [[nodiscard]] std::vector<std::size_t> windows_of(std::vector<context::request> const& requests);
+
+/// Returns how often the device may be replaced, if it is isolated.
+[[nodiscard]] restart_limit::options restart_limit_of(device_settings const& asked);
 
 /// Returns the window for tasks that any device may take, in tasks: the sum of the windows of all
 /// devices, limited to context::max_window.

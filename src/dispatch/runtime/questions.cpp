@@ -6,6 +6,8 @@
 
 #include <string>
 
+#include "dispatch/runtime/options.hpp"
+
 namespace flotilla::dispatch {
 
 device_settings runtime_state::effective_settings(unsigned device) const {
@@ -14,6 +16,10 @@ device_settings runtime_state::effective_settings(unsigned device) const {
   settings.lanes = devices[device].lanes().launch_lanes();
   settings.peer_access =
       requests_[device].settings.peer_access.value_or(true) && peers.refusals_of(device).empty();
+  device_settings const& asked = requests_[device].settings;
+  settings.restart_intensity = asked.restart_intensity.value_or(default_restart_intensity);
+  settings.restart_period_ms = asked.restart_period_ms.value_or(default_restart_period_ms);
+  settings.restart_back_off_ms = asked.restart_back_off_ms.value_or(0);
   return settings;
 }
 

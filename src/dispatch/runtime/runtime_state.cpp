@@ -16,8 +16,13 @@ namespace flotilla::dispatch {
 
 namespace {
 
-/// Gives the devices the NUMA nodes that a test has chosen.
-context::choice with_nodes(context::choice chosen, tuning const& tuned) {
+/// Gives the devices the NUMA nodes and the recovery that a test has chosen.
+context::choice with_tuning(context::choice chosen, tuning const& tuned) {
+  if (tuned.recovery != nullptr) {
+    auto api = std::make_shared<driver::table>(*chosen.api);
+    api->recovery = tuned.recovery;
+    chosen.api = std::move(api);
+  }
   for (std::size_t i = 0; i < std::min(chosen.devices.size(), tuned.numa_nodes.size()); ++i) {
     chosen.devices[i].numa_node = tuned.numa_nodes[i];
   }
@@ -71,7 +76,7 @@ runtime_state::runtime_state(runtime_options options, tuning const& tuned)
     : detail::runtime_impl{runtime_registry::next_number()},
       options_(checked_options(std::move(options))),
       tuned_(with_ordered_grids_of_environment(tuned)),
-      chosen_(with_nodes(context::choose(options_.devices), tuned_)),
+      chosen_(with_tuning(context::choose(options_.devices), tuned_)),
       numa_(tuned_.numa_root),
       requests_(make_requests(chosen_, options_, numa_)),
       contexts_(make_contexts(chosen_, requests_)),
@@ -88,9 +93,9 @@ runtime_state::runtime_state(runtime_options options, tuning const& tuned)
       ends_({tasks_, failures_, reclaimer_, order_, *table_, bulks_, chunks_, posted_,
              shared_queue_, tickets_, deadlines_, bell_, trace_}),
       text_(tasks_, kernels_, recordings_),
-      faults_(tasks_, board_, text_, bell_),
-      stuck_(options_.stuck_after, tasks_, board_, text_),
-      overdue_({tasks_, ends_, deadlines_, text_, faults_, stuck_,
+      faults_(tasks_, board_, text_, bell_, lost_),
+      stuck_(options_.stuck_after, tasks_, board_, text_, lost_),
+      overdue_({tasks_, ends_, deadlines_, text_, faults_, stuck_, lost_,
                 worker_count(options_.workers, tasks_.devices()) == 0}),
       slow_calls_(options_.report_calls_longer_than),
       shared_{number,
@@ -113,6 +118,7 @@ runtime_state::runtime_state(runtime_options options, tuning const& tuned)
               posted_,
               ends_,
               text_,
+              lost_,
               faults_,
               stuck_,
               overdue_,
@@ -157,7 +163,7 @@ runtime_state::runtime_state(runtime_options options, tuning const& tuned)
     traces.start_of_environment();
     nvtx_range::attach();
     runtime_registry::add(*this);
-    if (stuck_.is_active()) { overdue_.start_thread(); }
+    if (stuck_.is_active() || lost_.any_isolated()) { overdue_.start_thread(); }
   } catch (...) {
     for (unsigned i = 0; i < devices.size(); ++i) {
       context::lease lease = devices[i].gate().take();
@@ -196,7 +202,8 @@ void runtime_state::add_device(unsigned index) {
     board_.page_of(index).unregister();
     throw;
   }
-  faults_.add(devices[index].lanes(), own.context);
+  lost_.add(own.context, inbound, restart_limit_of(requests_[index].settings));
+  faults_.add(devices[index].streams(), own.context);
   stuck_.add(devices[index].lanes(), own.context);
   if (index == 0) { stream_waits.create(); }
   policies.add(*own.context.effective().schedule);

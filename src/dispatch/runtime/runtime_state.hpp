@@ -124,6 +124,7 @@ class runtime_state final : public detail::runtime_impl {
   tracer trace_;
   task_end ends_;
   task_text text_;
+  lost_devices lost_;
   fault_monitor faults_;
   stuck_devices stuck_;
   overdue_tasks overdue_;

@@ -90,7 +90,10 @@ bool runtime_state::pump(bool clears_events) {
   std::optional<event_source::pumping> pumping;
   if (clears_events) { pumping.emplace(events); }
   task_number const next = checks == nullptr ? 0 : checks->next();
-  if (shared_.single_threaded) { stuck_.look(); }
+  if (shared_.single_threaded) {
+    stuck_.look();
+    lost_.look();
+  }
   if (overdue_.end_due() && pumping) { pumping->note_progress(); }
   for (unsigned i = 0; i < devices.size(); ++i) {
     if (!devices[i].gate().held_by_this_thread()) {

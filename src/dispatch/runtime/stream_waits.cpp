@@ -64,6 +64,12 @@ void stream_waits::wait_until_launched(task_id const& task) const {
   ticket_wait wait{parts_.waiting, parts_.deadlocks, task, std::nullopt,
                    ticket_wait::goals::launched};
   parts_.waiting.until(wait);
+  end_mark const end{parts_.shared.tasks.at(task.slot).end.load(std::memory_order_acquire)};
+  if (end.valid() && parts_.shared.lost.is_isolated(end.device())) {
+    ticket_wait whole{parts_.waiting, parts_.deadlocks, task, std::nullopt,
+                      ticket_wait::goals::ended};
+    parts_.waiting.until(whole);
+  }
 }
 
 template <class Wait>
@@ -95,7 +101,8 @@ bool stream_waits::enqueue_if_launched(task_id const& task, CUstream stream) {
   // The slot may already hold a later task. Then the mark may be the later task's mark, but this
   // task has ended.
   if (parts_.query.has_ended(task)) { return true; }
-  if (!end.valid()) { return false; }
+  // The number of an isolated device may be reached although the task must run again.
+  if (!end.valid() || parts_.shared.lost.is_isolated(end.device())) { return false; }
   enqueue_with_receipt(stream, [&] { return parts_.shared.board.enqueue_wait(stream, end); });
   return true;
 }

@@ -29,6 +29,7 @@ struct plain_options {
   static constexpr bool batch = true;
   static constexpr int priority = 0;
   static constexpr no_stop stop{};
+  static constexpr bool repeatable = false;
   static constexpr auto deadline = std::chrono::steady_clock::time_point::max();
 };
 

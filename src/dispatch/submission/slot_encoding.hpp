@@ -202,6 +202,8 @@ template <class What, class Options>
 inline void encode(slot& task, slot_side& side, What& what, Options const& options,
                    priority_level level, std::uint64_t epoch) {
   task.batch = options.batch;
+  task.repeatable = options.repeatable;
+  task.was_suspect = false;
   task.level = level;
   task.large = false;
   task.holds_callable = false;

@@ -52,7 +52,15 @@ submitter::submitter(config const& with) noexcept
       observed_(with.checks != nullptr),
       checks_(with.checks),
       trace_(with.shared.trace),
+      lost_(with.shared.lost),
       overdue_(with.shared.overdue) {}
+
+void submitter::refuse_quarantined(place const& to) const {
+  if (to.inbound != nullptr && lost_.is_quarantined(to.index)) {
+    std::rethrow_exception(lost_.failure_of(to.index)->error);
+  }
+  if (lost_.are_all_quarantined()) { std::rethrow_exception(lost_.failure_of(0)->error); }
+}
 
 place const& submitter::choose_freely(task_options const& options) const {
   auto const chosen = place_freely(options);
@@ -113,6 +121,7 @@ template <class What, class Options, class Source>
       return choose(options, required_by(what));
     }
   }();
+  if (lost_.is_any_quarantined()) [[unlikely]] { refuse_quarantined(to); }
   priority_level const level = level_of_priority(options.priority);
   // Calls that may throw come before open_slot, because every open task must reach a queue.
   inbox& inbox = places_.inbox_to(to, level);

@@ -136,6 +136,9 @@ class submitter {
   /// Asks the placement for the place of a task that may run on any device.
   [[nodiscard]] place const& choose_freely(task_options const& options) const;
 
+  /// Throws if the place is a quarantined device, or if all devices are quarantined.
+  [[gnu::noinline]] void refuse_quarantined(place const& to) const;
+
   /// Makes the checks of the runtime, and notes the task for a trace. Not inline, because most
   /// programs never call it.
   template <class What>
@@ -160,6 +163,7 @@ class submitter {
   std::atomic<bool> observed_;
   submit_checks* const checks_;
   tracer& trace_;
+  lost_devices const& lost_;
   overdue_tasks& overdue_;  // only for tasks with a deadline or a stop token
 };
 

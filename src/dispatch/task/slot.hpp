@@ -202,7 +202,9 @@ struct alignas(base::cache_line) slot {
   // The submitter writes the members below before it pushes the slot's address. The holder of the
   // lease reads them, and may turn a copy into a launch (kernel_copies).
   task_kind kind;
-  bool batch;                  // whether the task may share a batch
+  bool batch : 1;              // whether the task may share a batch
+  bool repeatable : 1;         // task_options::repeatable
+  bool was_suspect : 1;        // holder of the lease: it may have run when its device was lost
   bool holds_callable;         // `bytes` holds a callable; the lease holder clears this flag
   bool large;                  // the arguments of the launch are in slot_side
   std::atomic<bool> posted;    // the task has no ticket; posted_errors reads this at any time

@@ -35,6 +35,8 @@ void control::run(unsigned device, std::function<void(device_driver&)> const& op
   // This thread holds the lease already if it is inside a callable of this device.
   if (driver.gate().held_by_this_thread()) { return run_now(); }
   device_set::lease_guard const guard{devices_, driver, take_lease(driver)};
+  bool const is_usable = driver.replace_if_lost();
+  shared_.lost.check_usable(device, is_usable);
   run_now();
 }
 

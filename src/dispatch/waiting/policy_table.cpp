@@ -34,7 +34,7 @@ wait_policy policy_table::of_task(std::uint32_t device) const noexcept {
 wait_policy policy_table::of_busy_devices(wait_policy automatic) const noexcept {
   wait_policies busy;
   for (unsigned i = 0; i < devices_.size(); ++i) {
-    device_driver const& device = devices_[i];
+    device_driver& device = devices_[i];
     if (device.lanes().has_batches() || device.inbound().needs_drain()) { busy.add(by_device_[i]); }
   }
   return (busy.empty() ? all_ : busy).together(automatic);

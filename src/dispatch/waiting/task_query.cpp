@@ -34,7 +34,11 @@ bool task_query::has_ended(task_id const& id) const noexcept {
   };
   if (is_gone()) { return true; }
   end_mark const end{task.end.load(std::memory_order_acquire)};
-  if (end.valid() && shared_.board.reached(end)) { return true; }
+  // The mark changes if the task runs again because its device was lost (dependencies::look).
+  if (end.valid() && shared_.board.reached(end) &&
+      task.end.load(std::memory_order_relaxed) == end.word) {
+    return true;
+  }
   // Check again: `end` may belong to a later task in the same slot. In that case this task has
   // ended.
   return is_gone() || shared_.faults.is_poisoned();

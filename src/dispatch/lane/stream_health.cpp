@@ -1,0 +1,44 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+#include "dispatch/lane/stream_health.hpp"
+
+#include <thread>
+
+#include <flotilla/error/driver_status.hpp>
+
+#include "driver/check.hpp"
+
+namespace flotilla::dispatch {
+
+stream_health::answer stream_health::query() noexcept {
+  // acquire: pairs with the release below and in allow
+  if (is_querying_.exchange(true, std::memory_order_acquire)) { return {}; }
+  answer const found = query_all();
+  is_querying_.store(false, std::memory_order_release);
+  return found;
+}
+
+stream_health::answer stream_health::query_all() noexcept {
+  constexpr int max_errors = 8;
+  for (unsigned i = 0; i < lane_layout::all_lanes; ++i) { lanes_[i].query(); }
+  // One query is enough, because a fault affects the whole context. Do not query a stream of
+  // callables: the query would break a capture.
+  CUresult const found = context_.api().stream_query(lanes_[lane_layout::upload_lane].stream());
+  if (found == CUDA_SUCCESS || found == CUDA_ERROR_NOT_READY) {
+    consecutive_errors_ = 0;
+    return {};
+  }
+  // After max_errors errors in a row, assume that the stream will never report the end of its work.
+  // For example, the context may have been destroyed.
+  ++consecutive_errors_;
+  return {found, is_sticky(driver::status_of(found)) || consecutive_errors_ >= max_errors};
+}
+
+void stream_health::stop() noexcept {
+  // acquire: pairs with the release in query
+  while (is_querying_.exchange(true, std::memory_order_acquire)) { std::this_thread::yield(); }
+  for (unsigned i = 0; i < lane_layout::all_lanes; ++i) { lanes_[i].forget_unwritten(); }
+  consecutive_errors_ = 0;
+}
+
+}  // namespace flotilla::dispatch

@@ -1,0 +1,43 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Asks the streams of a device for errors.
+
+#include <cuda.h>
+
+#include <atomic>
+
+#include "dispatch/lane/lane_set.hpp"
+
+namespace flotilla::dispatch {
+
+/// Threads: any.
+class stream_health {
+ public:
+  stream_health(context::context_handle const& context, lane_set& lanes) noexcept
+      : context_(context), lanes_(lanes) {}
+
+  /// An error is final if it is sticky or if eight queries in a row failed.
+  struct answer {
+    CUresult status = CUDA_SUCCESS;
+    bool final = false;
+  };
+  /// Queries the streams for errors, because a batch whose kernel faulted never writes its number.
+  /// Does nothing if another thread is doing so.
+  [[nodiscard]] answer query() noexcept;
+  /// Makes `query` do nothing, after a thread that is inside has left. Then forgets which numbers
+  /// the driver has refused to write: an empty stream tells nothing about its work if a fault has
+  /// emptied it. Call `allow` afterwards.
+  void stop() noexcept;
+  void allow() noexcept { is_querying_.store(false, std::memory_order_release); }
+
+ private:
+  [[nodiscard]] answer query_all() noexcept;
+
+  context::context_handle const& context_;
+  lane_set& lanes_;
+  std::atomic<bool> is_querying_{false};  // a thread is in `query`, or stops others
+  int consecutive_errors_ = 0;            // guarded by is_querying_
+};
+
+}  // namespace flotilla::dispatch

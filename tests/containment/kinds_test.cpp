@@ -1,0 +1,216 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Copies, fills, bulks, recordings, callables, host tasks and flows on a device that is lost.
+
+#include <algorithm>
+#include <atomic>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include <flotilla/data/flow.hpp>
+#include <flotilla/task/bulk.hpp>
+#include <flotilla/task/host_task.hpp>
+#include <flotilla/task/recording.hpp>
+
+#include "containment/containment_fixture.hpp"
+
+namespace flotilla::test {
+namespace {
+
+class LostKinds : public containment_test {
+ protected:
+  [[nodiscard]] static std::vector<word> iota(std::size_t size) {
+    std::vector<word> made(size);
+    std::iota(made.begin(), made.end(), 1u);
+    return made;
+  }
+  [[nodiscard]] word read_one(device_buffer<word> const& from, std::size_t at) {
+    return read(from)[at];
+  }
+};
+INSTANTIATE_TEST_SUITE_P(workers, LostKinds, ::testing::Values(0, 2));
+
+// requirement: copies and fills run again, and their results are right
+TEST_P(LostKinds, CopiesAndFillsRunAgain) {
+  start();
+  constexpr std::size_t small = 100, large = 3 << 20;  // words; the large ones are staged
+  for (std::size_t const size : {small, large}) {
+    std::vector<word> const source = iota(size);
+    device_buffer<word> x{rt(), first, size}, y{rt(), first, size};
+    host_buffer<word> pinned{rt(), size};
+    std::vector<word> result(size);
+    for (int round = 0; round < 4; ++round) {
+      std::fill(result.begin(), result.end(), 0);
+      int const before = devices().replacements();
+      ticket const up = rt().submit(x.copy_from(source));
+      if (round == 0) { devices().lose(0); }
+      ticket const across = rt().submit(y.copy_from(x), {.after = {up}});
+      rt().pump();
+      if (round == 1) { devices().lose(0); }
+      ticket const fill = rt().submit(x.span().fill(7), {.after = {across}});
+      ticket const down = rt().submit(y.copy_to(std::span{result}), {.after = {fill}});
+      rt().pump();
+      if (round == 2) { devices().lose(0); }
+      ticket const other = rt().submit(x.copy_to(pinned), {.after = {fill}});
+      if (round == 3) { devices().lose(0); }
+      for (ticket const* each : {&up, &across, &fill, &down, &other}) {
+        EXPECT_EQ(ending_of(*each), ending::well) << size << " " << round;
+      }
+      EXPECT_EQ(result, source) << size << " " << round;
+      EXPECT_TRUE(std::all_of(pinned.begin(), pinned.end(), [](word each) { return each == 7; }));
+      rt().submit(nothing(), {.device = first}).wait();
+      EXPECT_EQ(devices().replacements(), before + 1);
+    }
+  }
+}
+
+// requirement: items of a bulk run once, or fail
+TEST_P(LostKinds, ItemsOfABulkRunOnceOrFail) {
+  start();
+  constexpr word n = 3000;
+  for (bool const repeatable : {false, true}) {
+    device_buffer<word> counters = zeros(n, first);
+    kernel<word*, word> const one = program().loaded.kernel<word*, word>("count_id");
+    testing::fault_kernel(rt().devices()[0], 3, driver_status::illegal_address);
+    ticket const all = submit_bulk(rt(), one.with_shape({1}, {1}), n,
+                                   [&](std::size_t i) {
+                                     return std::tuple{counters.span(), static_cast<word>(i)};
+                                   },
+                                   {.repeatable = repeatable});
+    bool failed = false;
+    try {
+      all.wait();
+    } catch (bulk_error const& why) {
+      failed = true;
+      EXPECT_THROW(std::rethrow_exception(why.cause()), device_fault);
+    }
+    std::vector<word> const ran = read(counters);
+    if (repeatable) {  // items that ran before others of their chunk faulted run again
+      EXPECT_FALSE(failed);
+      EXPECT_GE(*std::min_element(ran.begin(), ran.end()), 1u);
+    } else {
+      EXPECT_LE(*std::max_element(ran.begin(), ran.end()), 1u);
+    }
+    testing::clear_faults();
+  }
+}
+
+// requirement: a replay in flight fails; the next one is right
+TEST_P(LostKinds, AReplayInFlightFails) {
+  start();
+  constexpr word n = 20;
+  device_buffer<word> counters = zeros(n, first), others = zeros(n, second);
+  recording steps{rt()};
+  for (word i = 0; i < n; ++i) {
+    steps.add(count(counters, i));
+    steps.add(count(others, i));
+  }
+  steps.finish();
+  steps.replay().wait();
+  testing::hang_kernel(rt().devices()[0], 1);
+  ticket const hit = steps.replay();
+  rt().pump();
+  ASSERT_TRUE(pumping(rt(), [&] { return read_one(others, 0) == 2; }));
+  // The device may not have launched its part yet, and then hangs on the successor.
+  EXPECT_TRUE(pumping(rt(), [&] {
+    devices().lose(0);
+    return hit.ready();
+  }));
+  EXPECT_NE(ending_of(hit), ending::well);
+  rt().wait_idle();
+  std::vector<word> const before = read(counters);
+  steps.replay().wait();
+  std::vector<word> const after = read(counters);
+  for (word i = 0; i < n; ++i) { EXPECT_EQ(after[i], before[i] + 1); }
+  EXPECT_EQ(read(others), std::vector<word>(n, 3));
+}
+
+// requirement: a callable whose work was in flight fails; queued ones run. A callable that threw
+// keeps its error
+TEST_P(LostKinds, CallablesRunOnce) {
+  start();
+  std::atomic<int> runs{0};
+  device_buffer<word> counters = zeros(1, first);
+  std::vector<ticket> all;
+  for (int i = 0; i < 40; ++i) {
+    all.push_back(rt().submit([&](task_context&) { runs.fetch_add(1); }, {.device = first}));
+    if (i == 20) { devices().lose(0); }
+  }
+  int well = 0, lost = 0;
+  for (ticket const& each : all) {
+    ending const how = ending_of(each);
+    well += how == ending::well ? 1 : 0;
+    lost += how == ending::lost ? 1 : 0;
+  }
+  EXPECT_EQ(well + lost, 40);
+  EXPECT_EQ(runs.load(), 40);
+}
+
+// requirement: host tasks and continuations see the end of tasks that ran again, once
+TEST_P(LostKinds, HostTasksAndContinuationsRunOnce) {
+  start();
+  constexpr word n = 200;
+  device_buffer<word> counters = zeros(n, first);
+  std::atomic<int> continued{0}, hosts{0};
+  std::vector<ticket> tasks, after;
+  for (word i = 0; i < n; ++i) {
+    tasks.push_back(rt().submit(count(counters, i), {.repeatable = true}));
+    tasks.back().then([&](std::exception_ptr const&) { continued.fetch_add(1); });
+    after.push_back(submit_host(rt(), [&] { hosts.fetch_add(1); }, {.after = {tasks.back()}}));
+    if (i == n / 2) { devices().lose(0); }
+  }
+  for (ticket const& each : tasks) { EXPECT_EQ(ending_of(each), ending::well); }
+  for (ticket const& each : after) { EXPECT_EQ(ending_of(each), ending::well); }
+  EXPECT_TRUE(pumping(rt(), [&] { return continued.load() == static_cast<int>(n); }));
+  EXPECT_EQ(hosts.load(), static_cast<int>(n));
+}
+
+// requirement: posted tasks report their loss once
+TEST_P(LostKinds, PostedTasksReportTheirLoss) {
+  std::atomic<int> faults{0}, others{0};
+  start({.on_error = [&](std::exception_ptr why) {
+    try {
+      std::rethrow_exception(why);
+    } catch (device_fault const&) { faults.fetch_add(1); } catch (...) {
+      others.fetch_add(1);
+    }
+  }});
+  testing::fault_kernel(rt().devices()[0], 1, driver_status::illegal_address);
+  rt().post(nothing(), {.device = first});
+  rt().wait_idle();
+  EXPECT_TRUE(pumping(rt(), [&] { return faults.load() == 1; }));
+  EXPECT_EQ(others.load(), 0);
+}
+
+// requirement: data that a lost task should have written are lost: their reader fails with an error
+// that names the loss, and a task that writes all of them makes them valid again
+TEST_P(LostKinds, DataOfALostTaskAreLost) {
+  start();
+  flow all{rt()};
+  {
+    data<word> x{all, {64}, "x"}, y{all, {64}, "y"};
+    auto const set = [&](data<word>& to, word value) {
+      return all.submit(program()
+                            .loaded.kernel<word*, word>("write_value")
+                            .with_shape({1}, {1})(flotilla::write(to), value),
+                        {.device = first});
+    };
+    set(y, 5).wait();
+    testing::fault_kernel(rt().devices()[0], 1, driver_status::illegal_address);
+    ticket const lost = set(x, 1);
+    EXPECT_EQ(ending_of(lost), ending::lost);
+    ticket const reader = all.submit(uses(flotilla::read(x)),
+                                     [](task_context&, view<word const>) {}, {.device = second});
+    EXPECT_THAT(thrown<dependency_failed>([&] { reader.wait(); }), HasSubstr("was lost"));
+    EXPECT_THAT(thrown<dependency_failed>([&] { static_cast<void>(x.host()); }),
+                HasSubstr("data 'x' are lost"));
+    EXPECT_EQ(ending_of(set(x, 2)), ending::well);
+    EXPECT_EQ(x.host()(0), 2u);
+    EXPECT_EQ(y.host()(0), 5u) << "what the lost task could not write is valid";
+  }
+}
+
+}  // namespace
+}  // namespace flotilla::test

@@ -1,0 +1,64 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// CPU devices in this process that can be lost and replaced like isolated devices.
+
+#include <atomic>
+#include <string>
+
+#include "cpu_driver/api/control.hpp"
+#include "driver/device_recovery.hpp"
+#include "driver/library.hpp"
+
+namespace flotilla::test {
+
+/// A fault of one of these devices concerns only this device. `replace` waits until the device has
+/// abandoned its operations, and lets it go on. Threads: any.
+class lossy_devices final : public driver::device_recovery {
+ public:
+  explicit lossy_devices(int devices) : devices_(devices) {
+    static_cast<void>(driver::cpu_driver());
+    control().ensure_devices(devices);
+    for (int i = 0; i < devices_; ++i) { control().confine_faults(i, true); }
+  }
+  ~lossy_devices() {
+    for (int i = 0; i < devices_; ++i) {
+      if (is_lost(i)) { control().replace_device(i); }
+      control().confine_faults(i, false);
+    }
+  }
+
+  /// Loses a device at once, as if its worker process had been killed.
+  void lose(int ordinal) noexcept { control().lose_device(ordinal, CUDA_ERROR_LAUNCH_FAILED); }
+  /// From now on, no successor can be started.
+  void refuse_replacements() noexcept { refuses_.store(true); }
+  [[nodiscard]] int replacements() const noexcept { return replacements_.load(); }
+
+  [[nodiscard]] bool is_lost(int ordinal) const noexcept override {
+    return control().fault_of_device(ordinal) != 0;
+  }
+  [[nodiscard]] std::string reason(int ordinal) const override {
+    if (!is_lost(ordinal)) { return {}; }
+    return refuses_.load() ? "no worker process could be started" : "its worker process was lost";
+  }
+  void kill(int ordinal) noexcept override {
+    control().lose_device(ordinal, CUDA_ERROR_LAUNCH_TIMEOUT);
+  }
+  [[nodiscard]] bool replace(int ordinal) noexcept override {
+    if (refuses_.load()) { return false; }
+    control().replace_device(ordinal);
+    replacements_.fetch_add(1);
+    return true;
+  }
+
+ private:
+  static cpu_driver::flotilla_cpu_driver_control const& control() noexcept {
+    return driver::cpu_control();
+  }
+
+  int const devices_;
+  std::atomic<bool> refuses_{false};
+  std::atomic<int> replacements_{0};
+};
+
+}  // namespace flotilla::test

@@ -1,0 +1,168 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
+// How often a device is replaced, and what happens then; devices that hang.
+
+#include <chrono>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "containment/containment_fixture.hpp"
+
+namespace flotilla::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+class Supervision : public containment_test {
+ protected:
+  void expect_quarantined() {
+    EXPECT_EQ(health(rt(), first), device_health::quarantined);
+    EXPECT_EQ(health(rt(), second), device_health::ok);
+    EXPECT_THAT(thrown<device_fault>([&] { (void)rt().submit(nothing(), {.device = first}); }),
+                HasSubstr("quarantined"));
+    EXPECT_THROW((device_buffer<word>{rt(), first, 10}), device_fault);
+    std::vector<ticket> free;
+    for (int i = 0; i < 50; ++i) { free.push_back(rt().submit(nothing())); }
+    for (ticket const& each : free) {
+      EXPECT_EQ(ending_of(each), ending::well);
+      if (auto const device = each.device()) { EXPECT_EQ(*device, second); }
+    }
+    rt().submit(nothing(), {.device = second}).wait();
+  }
+};
+INSTANTIATE_TEST_SUITE_P(workers, Supervision, ::testing::Values(0, 2));
+
+// requirement: a device that is lost too often is quarantined. Its open tasks end, new ones are
+// refused, and tasks that name no device go elsewhere
+TEST_P(Supervision, TooManyLossesQuarantineADevice) {
+  start({.restart = {.intensity = 2, .period = 1h}});
+  for (int loss = 0; loss < 2; ++loss) {
+    devices().lose(0);
+    rt().submit(nothing(), {.device = first}).wait();
+  }
+  testing::hang_kernel(rt().devices()[0], 1);
+  std::vector<ticket> open;
+  open.push_back(rt().submit(nothing(), {.device = first}));
+  rt().pump();
+  for (int i = 0; i < 50; ++i) {
+    open.push_back(rt().submit(nothing(), {.device = first, .after = {open.front()}}));
+    open.push_back(rt().submit([](task_context&) {}, {.device = first}));
+  }
+  devices().lose(0);
+  EXPECT_EQ(ending_of(open.front()), ending::lost);
+  for (ticket const& each : open) { EXPECT_NE(ending_of(each), ending::well); }
+  EXPECT_EQ(devices().replacements(), 2);
+  expect_quarantined();
+  rt().wait_idle();
+}
+
+// requirement: a device for which no successor can be started is quarantined, and says why
+TEST_P(Supervision, ADeviceWithoutSuccessorIsQuarantined) {
+  start();
+  rt().submit(nothing(), {.device = first}).wait();
+  devices().refuse_replacements();
+  devices().lose(0);
+  ticket const task = rt().submit(nothing(), {.device = first});
+  EXPECT_THAT(thrown<device_fault>([&] { task.wait(); }),
+              HasSubstr("no worker process could be started"));
+  expect_quarantined();
+}
+
+// requirement: if all devices are quarantined, every task ends, and every submit is refused
+TEST_P(Supervision, ARuntimeWithoutDevicesEnds) {
+  start({.restart = {.intensity = 0}});
+  std::vector<ticket> free;
+  devices().lose(0);
+  devices().lose(1);
+  try {
+    for (int i = 0; i < 50; ++i) { free.push_back(rt().submit(nothing())); }
+  } catch (device_fault const&) {
+    // the devices were quarantined meanwhile
+  }
+  for (ticket const& each : free) { EXPECT_NE(ending_of(each), ending::other); }
+  rt().wait_idle();
+  EXPECT_TRUE(pumping(rt(), [&] {
+    return health(rt(), first) == device_health::quarantined &&
+           health(rt(), second) == device_health::quarantined;
+  }));
+  EXPECT_THROW((void)rt().submit(nothing()), device_fault);
+}
+
+// requirement: losses outside of the period do not count, and the back-off delays a replacement
+TEST_P(Supervision, ThePeriodAndTheBackOffCount) {
+  start({.restart = {.intensity = 1, .period = 30ms}});
+  for (int loss = 0; loss < 3; ++loss) {
+    devices().lose(0);
+    rt().submit(nothing(), {.device = first}).wait();
+    std::this_thread::sleep_for(40ms);
+  }
+  EXPECT_EQ(health(rt(), first), device_health::ok);
+}
+
+// requirement
+TEST_P(Supervision, TheBackOffDelaysTheSecondReplacement) {
+  start({.restart = {.period = 1h, .back_off = 100ms}});
+  auto const replace = [&] {
+    auto const begun = std::chrono::steady_clock::now();
+    devices().lose(0);
+    ticket const task = rt().submit(nothing(), {.device = first});
+    rt().pump();
+    bool const restarting = health(rt(), first) == device_health::restarting;
+    task.wait();
+    return std::pair{std::chrono::steady_clock::now() - begun, restarting};
+  };
+  static_cast<void>(replace());
+  auto const [took, restarting] = replace();
+  EXPECT_GE(took, 100ms);
+  EXPECT_TRUE(restarting);
+}
+
+// requirement: a kernel that hangs costs an isolated device its worker process; the tasks behind it
+// run, and the other device loses nothing
+TEST_P(Supervision, ADeviceThatHangsIsReplaced) {
+  start({.stuck_after = 50ms});
+  ::testing::internal::CaptureStderr();
+  testing::hang_kernel(rt().devices()[0], 1);
+  ticket const hung = rt().submit(nothing(), {.device = first, .label = "endless"});
+  ticket const other = rt().submit(nothing(), {.device = second});
+  EXPECT_THAT(thrown<device_fault>([&] { hung.wait(); }), HasSubstr("endless"));
+  other.wait();
+  rt().submit(nothing(), {.device = first}).wait();
+  EXPECT_EQ(devices().replacements(), 1);
+  std::string const text = ::testing::internal::GetCapturedStderr();
+  EXPECT_THAT(text, HasSubstr("endless"));
+  EXPECT_THAT(text, HasSubstr("Its worker process is ended and replaced"));
+}
+
+// requirement: bad values are refused by name, in code and in text
+TEST(RestartOptions, BadValuesAreRefused) {
+  FLOTILLA_NEED_CPU_DRIVER();
+  auto const refused = [](restart_options const& options) {
+    return thrown<invalid_argument>(
+        [&] { runtime{{.devices = device_spec(1), .workers = 0, .restart = options}}; });
+  };
+  EXPECT_THAT(refused({.period = 0ms}),
+              HasSubstr("runtime_options::restart.period must be between 1 and 86400000 ms, but is "
+                        "0 ms"));
+  EXPECT_THAT(refused({.period = 25h}), HasSubstr("restart.period"));
+  EXPECT_THAT(refused({.back_off = -1ms}), HasSubstr("restart.back_off"));
+  auto const in_text = [](char const* text) {
+    return thrown<unknown_setting>([&] {
+      runtime{{.devices = device_spec(1), .workers = 0, .settings = settings::parse(text)}};
+    });
+  };
+  EXPECT_THAT(in_text("restart.period_ms=0"), HasSubstr("setting 'restart.period_ms'"));
+  EXPECT_THAT(in_text("restart.intensity=often"), HasSubstr("setting 'restart.intensity'"));
+  runtime const rt{{.devices = device_spec(1),
+                    .workers = 0,
+                    .settings = settings::parse("restart.intensity=3,restart.back_off_ms=5")}};
+  EXPECT_EQ(rt.effective_settings(device_ordinal{0}).restart_intensity, 3u);
+  EXPECT_EQ(rt.effective_settings(device_ordinal{0}).restart_period_ms, 60000u);
+  EXPECT_EQ(rt.effective_settings(device_ordinal{0}).restart_back_off_ms, 5u);
+}
+
+}  // namespace
+}  // namespace flotilla::test
