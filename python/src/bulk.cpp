@@ -4,13 +4,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <optional>
 #include <string>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include <flotilla/detail/bulk_columns.hpp>
 #include <flotilla/detail/bulk_source.hpp>
 #include <flotilla/error/error.hpp>
 #include <flotilla/task/bulk.hpp>
@@ -25,43 +25,11 @@ namespace flotilla::python {
 
 namespace {
 
-/// The values of one argument for all items.
-struct column {
-  std::byte const* first;  // the first value; null: the value is the address `address`
-  std::uintptr_t address;
-  std::ptrdiff_t stride;  // bytes from item to item
-  std::uint32_t offset;   // in the arguments of a launch
-  std::uint32_t bytes;    // of a value
-
-  void write(std::byte* arguments, std::size_t item) const noexcept {
-    std::ptrdiff_t const distance = static_cast<std::ptrdiff_t>(item) * stride;
-    if (first == nullptr) {
-      std::uintptr_t const value = address + static_cast<std::uintptr_t>(distance);
-      std::memcpy(arguments + offset, &value, sizeof value);
-    } else if (bytes == 4) {  // the compiler makes one instruction of it
-      std::memcpy(arguments + offset, first + distance, 4);
-    } else if (bytes == 8) {
-      std::memcpy(arguments + offset, first + distance, 8);
-    } else {
-      std::memcpy(arguments + offset, first + distance, bytes);
-    }
-  }
-};
-
 /// Launches of one kernel, whose arguments are columns.
 struct column_items {
   launch what;
-  std::vector<column> columns;
+  std::vector<detail::bulk_column> columns;
   std::size_t count;
-
-  static void make(void* state, detail::bulk_sink& to) {
-    auto& self = *static_cast<column_items*>(state);
-    std::byte* const arguments = detail::launch_builder::arguments(self.what);
-    for (std::size_t item = 0; item < self.count; ++item) {
-      for (column const& each : self.columns) { each.write(arguments, item); }
-      to.add(&self.what, 1);
-    }
-  }
 };
 
 /// Launches, copies and fills that the program has made.
@@ -174,19 +142,10 @@ class column_reader {
   py_shaped_kernel const& kernel_;
   untyped_launch next_;
   std::optional<std::size_t> count_;
-  std::vector<column> columns_;
+  std::vector<detail::bulk_column> columns_;
   kept_objects kept_;
   nb::list values_;
 };
-
-template <class Items>
-ticket submit_items(runtime_core& core, Items& items, std::size_t count,
-                    task_options const& options) {
-  runtime& rt = core.usable();
-  return core.without_gil([&] {
-    return detail::submit_source(rt, {count, &items, &Items::make}, options);
-  });
-}
 
 py_ticket submit_columns(core_ptr const& core, py_shaped_kernel const& kernel, nb::handle arguments,
                          std::optional<std::size_t> count, task_options const& options) {
@@ -199,8 +158,11 @@ py_ticket submit_columns(core_ptr const& core, py_shaped_kernel const& kernel, n
   for (nb::handle const each : arguments) { reader.add(each); }
   nb::object const foreign = reader.foreign();
   nb::list const values = reader.values();
-  column_items items = std::move(reader).finish();
-  return {core, submit_items(*core, items, items.count, options), foreign};
+  column_items const items = std::move(reader).finish();
+  runtime& rt = core->usable();
+  ticket made = core->without_gil(
+      [&] { return detail::submit_columns(rt, items.what, items.columns, items.count, options); });
+  return {core, std::move(made), foreign};
 }
 
 py_ticket submit_list(core_ptr const& core, nb::handle list, task_options const& options) {
@@ -224,7 +186,10 @@ py_ticket submit_list(core_ptr const& core, nb::handle list, task_options const&
                              type_of(each) + "; an item is a launch, a copy or a fill");
     }
   }
-  ticket made = submit_items(*core, all, all.items.size(), options);
+  runtime& rt = core->usable();
+  ticket made = core->without_gil([&] {
+    return detail::submit_source(rt, {all.items.size(), &all, &listed_items::make}, options);
+  });
   return {core, std::move(made), foreign.size() == 0 ? nb::none() : nb::object(foreign)};
 }
 

@@ -85,24 +85,25 @@ class handle_table {
 
   handle_table() : slabs_{std::make_unique<std::atomic<entry*>[]>(max_slabs)} {}
 
-  /// Whether the thread ends and has no places of its own any more.
-  [[nodiscard]] static bool& is_over() noexcept {
-    static thread_local bool over = false;
-    return over;
+  /// Returns the places that the calling thread keeps. Null: the thread ends, and has none.
+  [[nodiscard]] static kept_places* kept() {
+    static thread_local constinit kept_state mine;
+    if (mine.places == nullptr && !mine.is_over) [[unlikely]] { make_kept(mine); }
+    return mine.places;
   }
-  [[nodiscard]] static kept_places& kept() {
-    static thread_local kept_places places{get().free_, is_over()};
-    return places;
+  [[gnu::noinline]] static void make_kept(kept_state& state) {
+    static thread_local kept_places places{get().free_, state};
   }
   [[nodiscard]] std::uint32_t take_place() {
     auto const make = [this](std::uint32_t place) { make_room(place); };
-    if (!is_over()) { return kept().take(make); }
+    if (kept_places* const mine = kept()) [[likely]] { return mine->take(make); }
     std::uint32_t one = 0;
     free_.take(std::span{&one, 1}, make);
     return one;
   }
   void give_back(std::uint32_t place) noexcept {
-    is_over() ? free_.give_back(std::span{&place, 1}) : kept().give_back(place);
+    if (kept_places* const mine = kept()) [[likely]] { return mine->give_back(place); }
+    free_.give_back(std::span{&place, 1});
   }
   [[nodiscard]] static T* object_of(entry& one) noexcept {
     return std::launder(reinterpret_cast<T*>(one.storage));

@@ -47,17 +47,26 @@ class place_list {
   std::uint32_t made_ = 0;  // how many places were made
 };
 
+class kept_places;
+
+/// Where a thread finds its kept_places. It has no destructor, so functions that run at the end of
+/// a thread can use it, and a thread reaches it with one look-up.
+struct kept_state {
+  kept_places* places = nullptr;  // null: not made yet, or gone
+  bool is_over = false;  // the thread ends: functions that run later in it must use the list
+};
+
 /// The free places that one thread keeps, so that most calls need no lock.
 class kept_places {
  public:
-  /// @param is_over  Is set when the thread ends. Functions that run later in this thread must use
-  ///                 the list.
-  kept_places(place_list& all, bool& is_over) noexcept : all_{all}, is_over_{is_over} {}
+  kept_places(place_list& all, kept_state& state) noexcept : all_{all}, state_{state} {
+    state_.places = this;
+  }
   kept_places(kept_places const&) = delete;
   kept_places& operator=(kept_places const&) = delete;
   ~kept_places() {
     all_.give_back(std::span{places_, count_});
-    is_over_ = true;
+    state_ = {nullptr, true};
   }
   template <class MakeRoom>
   [[nodiscard]] std::uint32_t take(MakeRoom const& make_room) {
@@ -78,7 +87,7 @@ class kept_places {
  private:
   static constexpr std::size_t capacity = 64;
   place_list& all_;
-  bool& is_over_;
+  kept_state& state_;
   std::size_t count_ = 0;
   std::uint32_t places_[capacity];
 };

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "dispatch/trace/packet_stream.hpp"
+#include "dispatch/trace/wire_writer.hpp"
 
 namespace flotilla::dispatch {
 
@@ -38,49 +39,26 @@ constexpr std::uint64_t bound_of(std::uint8_t width) noexcept {
 
 }  // namespace
 
-/// Writes fields of protobuf messages whose lengths fit into one byte.
-class launch_packets::writer {
+/// Also leaves room for the numbers that differ from task to task.
+class launch_packets::writer : public wire_writer {
  public:
-  explicit writer(launch_packets& to) noexcept : to_{to} {}
+  explicit writer(launch_packets& to) noexcept : wire_writer{to.bytes_.data()}, to_{to} {}
 
-  template <class Field>
-  void number(Field field, std::uint64_t value) noexcept {
-    tag(field, 0);
-    for (; value >= 0x80; value >>= 7) { byte(value | 0x80); }
-    byte(value);
-  }
-  /// Leaves room for a number that each task has.
   template <class Field>
   void room(Field field, launch_packets::number kind) noexcept {
     tag(field, 0);
     std::uint8_t const width = to_.widths_[kind];
-    to_.places_[place_++] = {static_cast<std::uint8_t>(size_), width, 0};
+    to_.places_[place_++] = {static_cast<std::uint8_t>(size()), width, 0};
     // A number of zeros, which has its continuation bits.
-    for (unsigned i = 0; i + 1 < width; ++i) { to_.bytes_[size_ + i] = static_cast<char>(0x80); }
-    to_.bytes_[size_ + width - std::size_t{1}] = 0;
-    size_ += width;
+    for (unsigned i = 0; i + 1 < width; ++i) { *next()++ = static_cast<char>(0x80); }
+    *next()++ = 0;
   }
-  template <class Field, class Write>
-  void message(Field field, Write const& write) noexcept {
-    constexpr unsigned length_delimited = 2;
-    tag(field, length_delimited);
-    std::size_t const at = size_++;
-    write();
-    to_.bytes_[at] = static_cast<char>(size_ - at - 1);
+  [[nodiscard]] std::size_t size() noexcept {
+    return static_cast<std::size_t>(next() - to_.bytes_.data());
   }
-  [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
  private:
-  void byte(std::uint64_t value) noexcept { to_.bytes_[size_++] = static_cast<char>(value); }
-  template <class Field>
-  void tag(Field field, unsigned wire) noexcept {
-    std::uint64_t value = static_cast<std::uint64_t>(field) << 3 | wire;
-    for (; value >= 0x80; value >>= 7) { byte(value | 0x80); }
-    byte(value);
-  }
-
   launch_packets& to_;
-  std::size_t size_ = 0;
   std::size_t place_ = 0;
 };
 

@@ -6,11 +6,10 @@
 
 #include <array>
 
-#include <protozero/basic_pbf_builder.hpp>
-#include <protozero/buffer_fixed.hpp>
 #include <protozero/buffer_string.hpp>
-#include <protozero/data_view.hpp>
 #include <protozero/pbf_builder.hpp>
+
+#include "dispatch/trace/wire_writer.hpp"
 
 namespace flotilla::dispatch {
 
@@ -30,35 +29,31 @@ void add_clock(pbf_builder<perfetto::clock_snapshot>& snapshot, unsigned id, std
   clock.add_uint64(perfetto::clock_value::timestamp, static_cast<std::uint64_t>(when));
 }
 
-template <class Fields>
-using fixed_builder = protozero::basic_pbf_builder<protozero::fixed_size_buffer_adaptor, Fields>;
-
-void write_event(trace_event const& event, protozero::fixed_size_buffer_adaptor& into) {
-  fixed_builder<perfetto::track_event> made{into};
-  made.add_enum(perfetto::track_event::type, static_cast<std::int32_t>(event.type));
-  made.add_uint64(perfetto::track_event::track, event.track);
-  if (!event.text.empty()) {
-    made.add_string(perfetto::track_event::text, event.text.data(), event.text.size());
-  }
-  if (event.name != 0) { made.add_uint64(perfetto::track_event::name, event.name); }
-  if (event.category != 0) { made.add_uint64(perfetto::track_event::categories, event.category); }
+void write_event(trace_event const& event, wire_writer& to) noexcept {
+  to.number(perfetto::track_event::type, static_cast<std::uint64_t>(event.type));
+  to.number(perfetto::track_event::track, event.track);
+  if (!event.text.empty()) { to.text(perfetto::track_event::text, event.text); }
+  if (event.name != 0) { to.number(perfetto::track_event::name, event.name); }
+  if (event.category != 0) { to.number(perfetto::track_event::categories, event.category); }
   if (event.type == perfetto::event_type::counter) {
-    made.add_int64(perfetto::track_event::counter, event.counter);
+    to.number(perfetto::track_event::counter, static_cast<std::uint64_t>(event.counter));
   }
   if (event.direction != perfetto::flow_direction::none) {
-    fixed_builder<perfetto::legacy_event> arrow{made, perfetto::track_event::legacy};
-    arrow.add_uint64(perfetto::legacy_event::bind, event.bind);
-    arrow.add_enum(perfetto::legacy_event::direction, static_cast<std::int32_t>(event.direction));
+    to.message(perfetto::track_event::legacy, [&] {
+      to.number(perfetto::legacy_event::bind, event.bind);
+      to.number(perfetto::legacy_event::direction, static_cast<std::uint64_t>(event.direction));
+    });
   }
-  if (event.flow != 0) { made.add_fixed64(perfetto::track_event::flows, event.flow); }
+  if (event.flow != 0) { to.fixed64(perfetto::track_event::flows, event.flow); }
   if (event.ending_flow != 0) {
-    made.add_fixed64(perfetto::track_event::ending_flows, event.ending_flow);
+    to.fixed64(perfetto::track_event::ending_flows, event.ending_flow);
   }
   for (std::size_t i = 0; i < event.value_count; ++i) {
     event_value const& each = event.values[i];
-    fixed_builder<perfetto::annotation> value{made, perfetto::track_event::annotations};
-    value.add_uint64(perfetto::annotation::name, each.name);
-    value.add_uint64(each.kind, each.value);
+    to.message(perfetto::track_event::annotations, [&] {
+      to.number(perfetto::annotation::name, each.name);
+      to.number(each.kind, each.value);
+    });
   }
 }
 
@@ -147,26 +142,32 @@ void packet_stream::describe(track_description const& track) {
 }
 
 void packet_stream::write(trace_event const& event) {
-  // Most of the time of a trace is spent here. Arrays need no checks for room, unlike strings. An
-  // event has at most a label, eight values and three arrows.
+  // Most of the time of a trace of tasks with labels or predecessors is spent here. An event has at
+  // most a label of 255 bytes, six values and three arrows, so 512 bytes suffice. What comes before
+  // the event contains its length, so it is written later, to memory of its own.
   std::array<char, 512> event_bytes;
-  std::array<char, 512> packet_bytes;
-  protozero::fixed_size_buffer_adaptor event_buffer{event_bytes};
-  protozero::fixed_size_buffer_adaptor packet_buffer{packet_bytes};
-  write_event(event, event_buffer);
-  {
-    fixed_builder<perfetto::trace_packet> packet{packet_buffer};
-    packet.add_uint64(perfetto::trace_packet::timestamp, relative(event.when));
-    packet.add_uint32(perfetto::trace_packet::sequence, sequence);
-    // An end names no interned text.
-    if (event.type != perfetto::event_type::end) {
-      packet.add_uint32(perfetto::trace_packet::sequence_flags, perfetto::needs_incremental_state);
-    }
-    packet.add_message(perfetto::trace_packet::track_event, event_buffer.data(),
-                       event_buffer.size());
+  wire_writer event_end{event_bytes.data()};
+  write_event(event, event_end);
+  auto const event_size = static_cast<std::size_t>(event_end.next() - event_bytes.data());
+
+  std::array<char, 32> head_bytes;
+  wire_writer head_end{head_bytes.data()};
+  head_end.number(perfetto::trace_packet::timestamp, relative(event.when));
+  head_end.number(perfetto::trace_packet::sequence, sequence);
+  // An end names no interned text.
+  if (event.type != perfetto::event_type::end) {
+    head_end.number(perfetto::trace_packet::sequence_flags, perfetto::needs_incremental_state);
   }
-  pbf_builder<perfetto::trace> trace{bytes_};
-  trace.add_message(perfetto::trace::packet, packet_buffer.data(), packet_buffer.size());
+  head_end.begin(perfetto::trace_packet::track_event, event_size);
+  auto const head_size = static_cast<std::size_t>(head_end.next() - head_bytes.data());
+
+  std::array<char, 16> begin_bytes;
+  wire_writer begin_end{begin_bytes.data()};
+  begin_end.begin(perfetto::trace::packet, head_size + event_size);
+  bytes_.append(begin_bytes.data(),
+                static_cast<std::size_t>(begin_end.next() - begin_bytes.data()));
+  bytes_.append(head_bytes.data(), head_size);
+  bytes_.append(event_bytes.data(), event_size);
 }
 
 }  // namespace flotilla::dispatch
