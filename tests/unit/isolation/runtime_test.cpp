@@ -41,7 +41,7 @@ TEST_P(Isolated, AFloodRunsEveryTaskOnce) {
   for (int t = 0; t < 2; ++t) {
     threads.emplace_back([&] {
       for (std::uint32_t i = 0; i < tasks; ++i) {
-        rt.post(program.add.over(1)(words[i % 2].buffer(), 1u));
+        rt.post(program.add.with_shape({1}, {1})(words[i % 2].buffer(), 1u));
       }
     });
   }
@@ -63,8 +63,8 @@ TEST_P(Isolated, ChainsCrossDevices) {
     if (i != 0) { after = {last}; }
     device_word& from = i % 2 == 0 ? first : second;
     device_word& to = i % 2 == 0 ? second : first;
-    ticket const step =
-        rt.submit(program.step.over(1)(from.buffer(), 3u, i), {.after = std::move(after)});
+    ticket const step = rt.submit(program.step.with_shape({1}, {1})(from.buffer(), 3u, i),
+                                  {.after = std::move(after)});
     last = rt.submit(to.buffer().copy_from(from.buffer()), {.after = {step}});
     expected = expected * 3 + i;
   }
