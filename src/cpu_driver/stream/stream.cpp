@@ -16,7 +16,7 @@ namespace {
 // The number of pending operations at which submitting threads are delayed. A larger number would
 // not make the device faster, and the operations would not fit into the caches. A GPU's driver also
 // blocks when its queue is full.
-constexpr std::uint64_t max_pending = 2048;
+constexpr std::uint64_t max_waiting = 2048;
 constexpr std::uint64_t check_interval = 64;
 constexpr std::chrono::microseconds max_hold_time{200};
 
@@ -49,9 +49,9 @@ std::uint64_t stream::append(operation* added) noexcept {
 
 void stream::hold_back(std::uint64_t submitted) noexcept {
   auto seen = completed_.load(std::memory_order_relaxed);
-  if (submitted < seen + max_pending) { return; }
+  if (submitted < seen + max_waiting) { return; }
   auto last_progress = std::chrono::steady_clock::now();
-  while (submitted >= seen + max_pending / 2) {
+  while (submitted >= seen + max_waiting / 2) {
     std::this_thread::yield();
     auto const now = std::chrono::steady_clock::now();
     auto const next = completed_.load(std::memory_order_relaxed);
