@@ -20,6 +20,24 @@ bool predecessors::is_batched_here(task_key key, unended_predecessors& found) co
   return true;
 }
 
+bool predecessors::are_batched_here(slot const& task, unended_predecessors& found) const {
+  std::uint32_t last = 0;  // predecessors are often in the same batch
+  for (std::size_t i = 0; i < task.dependencies; ++i) {
+    if (task.after_slot[i] == no_slot) [[unlikely]] { return false; }  // a turn, for example
+    slot const& before = shared_.tasks.at(task.after_slot[i]);
+    // acquire: as in is_batched_here
+    generation_word const word{before.generation.load(std::memory_order_acquire)};
+    std::uint32_t const mark = before.batched.load(std::memory_order_relaxed);
+    if (static_cast<std::uint32_t>(word.generation()) != task.after_generation[i] ||
+        !batch_mark::is_on(mark, device_)) {
+      return false;
+    }
+    if (mark != last) { found.add_open(batch_mark::place(mark)); }
+    last = mark;
+  }
+  return true;
+}
+
 resolution predecessors::resolve_one(slot_address task, task_key key, bool may_fail,
                                      unended_predecessors& found) {
   using kinds = resolution::kinds;
@@ -61,11 +79,13 @@ resolution predecessors::resolve(slot_address task, unended_predecessors& found)
   slot const& one = shared_.tasks.at(task);
   std::size_t const count = one.dependencies;
   if (count == 0) { return {resolution::kinds::ready}; }
+  bool const has_many = count > slot::inline_dependencies;
+  if (!has_many && are_batched_here(one, found)) { return {resolution::kinds::ready}; }
+  found.clear();
   std::size_t const order_only = shared_.tasks.order_only(task);
   // A task with many predecessors may be parked once for each of them. So begin with the
   // predecessor on which it was parked last: then each predecessor is looked at about twice, and
   // not once for each time that the task was parked.
-  bool const has_many = count > slot::inline_dependencies;
   std::size_t const first = has_many ? shared_.tasks.side(task).first_unstarted : 0;
   std::size_t turn = count;  // the index of a predecessor that is a turn
   for (std::size_t step = 0; step < count; ++step) {

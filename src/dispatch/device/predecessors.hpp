@@ -38,6 +38,9 @@ class predecessors {
   /// Adds the predecessor to `found` if it is in an open batch of this device. This is the usual
   /// case while a thread submits many steps of dependent tasks. @return whether it is.
   bool is_batched_here(task_key key, unended_predecessors& found) const;
+  /// Does this for all predecessors of `task`, which are in the slot. @return whether all of them
+  /// are in open batches of this device. If not, `found` may have some of them.
+  bool are_batched_here(slot const& task, unended_predecessors& found) const;
   /// Checks one predecessor. @param may_fail  Whether its failure makes the task fail.
   [[nodiscard]] resolution resolve_one(slot_address task, task_key key, bool may_fail,
                                        unended_predecessors& found);

@@ -38,7 +38,7 @@ class OrderedGrids : public guest_test {
   }
 
   /// Points whose tasks run after tasks of the step before. Task `i` of a step multiplies its
-  /// value by 3, once in each of its threads' blocks, and adds the number of the step.
+  /// value by 3, and adds the number of the step and `i`.
   struct points {
     unsigned width;
     runtime rt;
@@ -158,7 +158,6 @@ TEST_F(OrderedGrids, ResultsAreTheSameAsWithout) {
 
 // requirement: a step ends when its tasks have ended, although later steps are in the same grid
 TEST_F(OrderedGrids, EachStepEndsAsSoonAsItCan) {
-  FLOTILLA_NEED_CPU_DRIVER();
   for (bool const ordered : {true, false}) {
     runtime rt = make(ordered);
     test_program const program{rt};
