@@ -13,7 +13,7 @@ namespace flotilla::python {
 
 /// For type stubs.
 inline constexpr char compile_signature[] =
-    "def compile(self, source: str, *, name: str = 'kernels.cu', "
+    "def compile(self, source: str, *, name: str = ..., "
     "defines: collections.abc.Sequence[str] = (), "
     "include_directories: collections.abc.Sequence[str | os.PathLike] = (), "
     "name_expressions: collections.abc.Sequence[str] = (), standard: int = 20, "

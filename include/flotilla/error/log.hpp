@@ -4,12 +4,12 @@
 /// The messages that flotilla writes while a program runs. They go to stderr, or to a function.
 ///
 /// The log belongs to the process, because some messages belong to no runtime. By default, it has
-/// errors and warnings, each as one line "flotilla: <text>". The environment variable FLOTILLA_LOG
+/// errors and warnings, each as one line "flotilla: TEXT". The environment variable FLOTILLA_LOG
 /// (error, warning, info or debug) sets the level. With this variable, or with a level that the
 /// program sets, each line also has the time (UTC), the level, the thread and, if there is one, the
 /// device:
 ///
-///   flotilla: 08:25:10.123456 warning, thread 4711, device 0: <text>
+///   flotilla: 08:25:10.123456 warning, thread 4711, device 0: TEXT
 
 #include <chrono>
 #include <cstdint>
