@@ -86,6 +86,12 @@ TEST_P(CFlowErrors, BadUsesAreRefused) {
   FLOTILLA_C_FAILS(FLOTILLA_INVALID_ARGUMENT, "no access 9", add_to(flotilla_use_of(data, 9), 1));
   FLOTILLA_C_FAILS(FLOTILLA_INVALID_ARGUMENT, "reduction",
                    add_to(flotilla_reduce(data, nullptr), 1));
+  flotilla_reduction how = FLOTILLA_REDUCTION_INIT;
+  FLOTILLA_C_FAILS(FLOTILLA_INVALID_ARGUMENT, "an identity and a function",
+                   add_to(flotilla_reduce(data, &how), 1));
+  how.size = sizeof how - 1;
+  FLOTILLA_C_FAILS(FLOTILLA_INVALID_ARGUMENT, "flotilla_reduction",
+                   add_to(flotilla_reduce(data, &how), 1));
   FLOTILLA_C_FAILS(
       FLOTILLA_INVALID_ARGUMENT, "arguments",
       flotilla_flow_submit_launch(flow, add, flotilla_over(1, 1), nullptr, 2, nullptr, nullptr));

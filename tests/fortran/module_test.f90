@@ -276,6 +276,7 @@ program module_test
   use flotilla
   use checks
   use module_tests
+  use trace_tests
   implicit none
   type(flotilla_runtime_options) :: options
   type(flotilla_runtime) :: rt
@@ -293,6 +294,7 @@ program module_test
   call recordings(rt, program)
   call flows(rt, program)
   call errors(rt, program)
+  call traces(rt, trim(mode))
   call ok(flotilla_runtime_destroy(rt), 'runtime_destroy')
   call finish_checks
 end program
