@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Graphs: nodes, their parameters, and executables.
 #include <span>
+#include <type_traits>
 
 #include "isolation/calls/calls.hpp"
 #include "isolation/calls/forward.hpp"
@@ -54,7 +55,16 @@ template <class Parameters>
 struct memory_node {
   Parameters const& from;
   CUcontext context;
-  CUresult check(isolated_device&) const { return check_context(context); }
+  CUresult check(isolated_device& on) const {
+    bool is_here = true;
+    if constexpr (std::is_same_v<Parameters, CUDA_MEMCPY3D>) {
+      is_here = !is_of_other_device(from.srcDevice, on.ordinal()) &&
+                !is_of_other_device(from.dstDevice, on.ordinal());
+    } else {
+      is_here = !is_of_other_device(from.dst, on.ordinal());
+    }
+    return is_here ? check_context(context) : CUDA_ERROR_NOT_SUPPORTED;
+  }
   void put(session& to) const {
     to.out().put(from);
     to.put_object(forwarded_call::index_of(context));
