@@ -8,6 +8,7 @@
 #include "context/primary_holders.hpp"
 #include "context/registry.hpp"
 #include "driver/check.hpp"
+#include "driver/device_recovery.hpp"
 
 namespace flotilla::context {
 
@@ -15,9 +16,13 @@ namespace {
 
 using driver::check;
 
-/// Appends the device's compute mode to `subject` if this mode can be the reason why the driver
-/// created no context.
+/// Appends to `subject` the reason why the driver created no context, if it is known: the state of
+/// an isolated device, or the compute mode.
 std::string with_compute_mode(driver::table const& api, CUdevice device, std::string subject) {
+  if (api.recovery != nullptr) {
+    std::string const why = api.recovery->reason(device);
+    if (!why.empty()) { return subject + ", which is isolated: " + why; }
+  }
   int mode = CU_COMPUTEMODE_DEFAULT;
   if (api.device_get_attribute(&mode, CU_DEVICE_ATTRIBUTE_COMPUTE_MODE, device) != CUDA_SUCCESS) {
     return subject;

@@ -115,6 +115,13 @@ CUresult CUDAAPI memcpy_async(CUdeviceptr to, CUdeviceptr from, std::size_t byte
   auto const is_known = [](CUdeviceptr address) {
     return is_host_address(address) || is_device_address(address);
   };
+  target here;
+  here.look(stream);
+  here.decide();
+  int const ordinal = here.device->ordinal();
+  if (is_of_other_device(to, ordinal) || is_of_other_device(from, ordinal)) {
+    return CUDA_ERROR_NOT_SUPPORTED;  // cuMemcpyPeerAsync knows the contexts of both ends
+  }
   if (is_known(to) && is_known(from)) { return send_async(to, from, bytes, stream); }
   if (is_device_address(to)) {
     return memcpy_htod_async(to, reinterpret_cast<void const*>(from), bytes, stream);

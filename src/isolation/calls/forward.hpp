@@ -121,6 +121,10 @@ class forward<Effect, What, Field, CUresult(CUDAAPI*)(Types...)> : forwarded_cal
   }
 
  private:
+  // Nodes are changed for each launch, so these changes travel with the launch.
+  static constexpr std::size_t max_posted_bytes = 1024;
+  static constexpr bool is_posted = What == operation::graph_node_set_enabled;
+
   CUresult run(Types... values) {
     (look(values), ...);
     to_.decide();
@@ -130,6 +134,10 @@ class forward<Effect, What, Field, CUresult(CUDAAPI*)(Types...)> : forwarded_cal
     }
     if constexpr (Effect == effect::none) { return exchange(values...); }
     std::lock_guard const lock{to_.device->mutex()};
+    // There is always room for one more change.
+    if (!is_posted || !to_.device->posted().has_room(max_posted_bytes)) {
+      send_posted(*to_.device);
+    }
     std::unique_lock<std::recursive_mutex> shared;
     if constexpr (Effect == effect::once || Effect == effect::create) {
       shared = std::unique_lock{owner::get().shared_mutex()};
@@ -162,7 +170,12 @@ class forward<Effect, What, Field, CUresult(CUDAAPI*)(Types...)> : forwarded_cal
         return CUDA_SUCCESS;
       }
     }
-    CUresult const answer = one.send();
+    CUresult answer = CUDA_SUCCESS;
+    if constexpr (is_posted) {
+      answer = one.post();
+    } else {
+      answer = one.send();
+    }
     after(one, answer, values...);
     if (answer != CUDA_SUCCESS) { return answer; }
     (read(one, values), ...);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Graphs: nodes, their parameters, and executables.
 #include <span>
+#include <type_traits>
 
 #include "isolation/calls/calls.hpp"
 #include "isolation/calls/forward.hpp"
@@ -54,7 +55,16 @@ template <class Parameters>
 struct memory_node {
   Parameters const& from;
   CUcontext context;
-  CUresult check(isolated_device&) const { return check_context(context); }
+  CUresult check(isolated_device& on) const {
+    bool is_here = true;
+    if constexpr (std::is_same_v<Parameters, CUDA_MEMCPY3D>) {
+      is_here = !is_of_other_device(from.srcDevice, on.ordinal()) &&
+                !is_of_other_device(from.dstDevice, on.ordinal());
+    } else {
+      is_here = !is_of_other_device(from.dst, on.ordinal());
+    }
+    return is_here ? check_context(context) : CUDA_ERROR_NOT_SUPPORTED;
+  }
   void put(session& to) const {
     to.out().put(from);
     to.put_object(forwarded_call::index_of(context));
@@ -84,6 +94,7 @@ CUresult add(target const& to, operation what, CUgraphNode* made, CUgraph graph,
     indices.push_back(forwarded_call::index_of(each));
   }
   if (CUresult const status = node.check(on); status != CUDA_SUCCESS) { return status; }
+  send_posted(on);
   std::uint32_t const index = index_for(on, object_kind::graph_node);
   if (index == 0) { return CUDA_ERROR_OUT_OF_MEMORY; }
   session one{on, what, to.context};
@@ -106,11 +117,12 @@ CUresult set(isolated_device& on, operation what, CUgraphExec exec, CUgraphNode 
   std::lock_guard const lock{on.mutex()};
   if (CUresult const lost = on.lost(); lost != CUDA_SUCCESS) { return lost; }
   if (CUresult const status = node.check(on); status != CUDA_SUCCESS) { return status; }
+  if (!on.posted().has_room(max_request_bytes / 2)) { send_posted(on); }
   session one{on, what, current_target().context};
   one.put_object(forwarded_call::index_of(exec));
   one.put_object(forwarded_call::index_of(which));
   node.put(one);
-  CUresult const answer = one.send();
+  CUresult const answer = one.post();
   if (answer != CUDA_SUCCESS) { return answer; }
   on.objects().change(forwarded_call::index_of(exec), change_key(what, one.request()),
                       one.request(), one.uses());
@@ -220,6 +232,7 @@ CUresult CUDAAPI instantiate(CUgraphExec* made, CUgraph graph,
   isolated_device& on = *to.device;
   std::lock_guard const lock{on.mutex()};
   if (CUresult const lost = on.lost(); lost != CUDA_SUCCESS) { return lost; }
+  send_posted(on);
   std::uint32_t const index = index_for(on, object_kind::graph_exec);
   if (index == 0) { return CUDA_ERROR_OUT_OF_MEMORY; }
   session one{on, operation::graph_instantiate_with_params, to.context};
@@ -237,12 +250,44 @@ CUresult CUDAAPI instantiate(CUgraphExec* made, CUgraph graph,
   return CUDA_SUCCESS;
 }
 
+/// Launches an executable, after the changes that were posted. If one of them fails, nothing is
+/// launched, and the status is that of the change.
+CUresult CUDAAPI launch(CUgraphExec exec, CUstream stream) {
+  target to;
+  to.look(exec);
+  to.look(stream);
+  to.decide();
+  if (to.device == nullptr) { return base().graph_launch(exec, stream); }
+  isolated_device& on = *to.device;
+  handle_bits const bits = handle_bits::of(stream);
+  if (!is_open(handle_bits::of(exec), object_kind::graph_exec)) { return CUDA_ERROR_INVALID_VALUE; }
+  if (bits.value > 2 && !is_open(bits, object_kind::stream)) { return CUDA_ERROR_INVALID_HANDLE; }
+  std::lock_guard const lock{on.mutex()};
+  if (CUresult const lost = on.lost(); lost != CUDA_SUCCESS) { return lost; }
+  posted_changes& posted = on.posted();
+  if (CUresult const failed = posted.take_failure(); failed != CUDA_SUCCESS) { return failed; }
+  struct {
+    request_head head;
+    std::uint32_t exec;
+    std::uint32_t stream;
+  } const request{{operation::graph_launch, 0, to.context},
+                  forwarded_call::index_of(exec),
+                  forwarded_call::index_of(stream)};
+  session one{on, operation::batch, to.context};
+  one.out().put_bytes(posted.bytes().data(), posted.bytes().size());
+  one.out().put(static_cast<std::uint32_t>(sizeof request));
+  one.out().put(request);
+  posted.clear();
+  return one.send();
+}
+
 }  // namespace
 
 void put_graph_calls(driver::table& into) {
   auto const put = [](auto& entry, auto function) {
     if (entry != nullptr) { entry = function; }
   };
+  put(into.graph_launch, &launch);
   put(into.graph_add_kernel_node, &add_kernel);
   put(into.graph_exec_kernel_node_set_params, &set_kernel);
   put(into.graph_add_batch_mem_op_node, &add_mem_ops);

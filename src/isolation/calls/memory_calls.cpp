@@ -41,7 +41,7 @@ void free_now(isolated_device& on, CUdeviceptr address) {
 /// Frees what streams have reached. With `must_wait`, waits for the first one.
 /// @return false  No free is pending.
 bool free_reached(isolated_device& on, bool must_wait) {
-  auto& pending = on.pending_frees();
+  auto& pending = on.frees().pending;
   if (pending.empty()) { return false; }
   while (!pending.empty()) {
     pending_free const first = pending.front();
@@ -55,7 +55,7 @@ bool free_reached(isolated_device& on, bool must_wait) {
     must_wait = false;
     pending.pop_front();
     free_now(on, first.address);
-    on.idle_events().push_back(first.event);
+    on.frees().idle_events.push_back(first.event);
   }
   return true;
 }
@@ -96,7 +96,7 @@ std::uint32_t context_of(isolated_device& on, CUstream stream) {
 
 /// Takes an event of the context, which need not be current.
 CUresult take_event(isolated_device& on, std::uint32_t context, CUevent& event) {
-  auto& idle = on.idle_events();
+  auto& idle = on.frees().idle_events;
   auto const found = std::find_if(idle.begin(), idle.end(), [&](CUevent each) {
     journal_entry const* const one = on.objects().find(handle_bits::of(each).index());
     return one != nullptr && one->parent == context;
@@ -159,7 +159,7 @@ CUresult CUDAAPI mem_free_async(CUdeviceptr address, CUstream stream) {
   if (on == nullptr) { return base().mem_free_async(address, stream); }
   std::lock_guard const lock{on->mutex()};
   auto const found = on->memory().find(address);
-  auto& pending = on->pending_frees();
+  auto& pending = on->frees().pending;
   bool const is_pending = std::any_of(pending.begin(), pending.end(),
                                       [&](auto const& each) { return each.address == address; });
   if (!found || found->address != address || is_pending) { return CUDA_ERROR_INVALID_VALUE; }
@@ -176,7 +176,7 @@ CUresult CUDAAPI mem_free_async(CUdeviceptr address, CUstream stream) {
   CUresult const answer =
       forwarded<effect::none, operation::event_record, &api::event_record>(event, stream);
   if (answer != CUDA_SUCCESS) {
-    on->idle_events().push_back(event);
+    on->frees().idle_events.push_back(event);
     return answer;
   }
   pending.push_back({address, event, context});
@@ -262,9 +262,9 @@ CUresult CUDAAPI pointer_get_attribute(void* value, CUpointer_attribute which,
 }  // namespace
 
 void free_memory_of(isolated_device& on, std::uint32_t context) {
-  std::erase_if(on.pending_frees(), [&](auto const& each) { return each.context == context; });
+  std::erase_if(on.frees().pending, [&](auto const& each) { return each.context == context; });
   // The events end with their contexts, and nobody knows here which are whose.
-  std::erase_if(on.idle_events(), [&](CUevent each) {
+  std::erase_if(on.frees().idle_events, [&](CUevent each) {
     journal_entry const* const found = on.objects().find(handle_bits::of(each).index());
     return found == nullptr || found->parent == context;
   });

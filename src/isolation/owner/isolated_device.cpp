@@ -122,6 +122,7 @@ bool isolated_device::replace() {
       next->worker()->lose(CUDA_ERROR_LAUNCH_FAILED, why_not_);
       continue;
     }
+    posted_.drop();  // the journal has them
     shared_here_.clear();
     for (std::uint32_t const each : next->shared_objects()) { shared_here_.insert(each); }
     install(next->worker());

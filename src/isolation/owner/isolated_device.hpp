@@ -15,6 +15,7 @@
 
 #include "isolation/memory/device_memory.hpp"
 #include "isolation/owner/journal.hpp"
+#include "isolation/owner/posted_changes.hpp"
 #include "isolation/owner/replica.hpp"
 #include "isolation/owner/worker_process.hpp"
 
@@ -29,6 +30,12 @@ struct pending_free {
   std::uint32_t context = 0;  // of the stream and the event
 };
 
+/// What waits for streams, and events that wait for nothing.
+struct stream_frees {
+  std::deque<pending_free> pending;
+  std::vector<CUevent> idle_events;
+};
+
 class isolated_device {
  public:
   isolated_device(owner& all, int ordinal);
@@ -39,8 +46,8 @@ class isolated_device {
   [[nodiscard]] std::recursive_mutex& mutex() noexcept { return mutex_; }
   [[nodiscard]] journal& objects() noexcept { return objects_; }
   [[nodiscard]] device_memory& memory() noexcept { return memory_; }
-  [[nodiscard]] std::deque<pending_free>& pending_frees() noexcept { return pending_; }
-  [[nodiscard]] std::vector<CUevent>& idle_events() noexcept { return idle_events_; }
+  [[nodiscard]] stream_frees& frees() noexcept { return frees_; }
+  [[nodiscard]] posted_changes& posted() noexcept { return posted_; }
   /// The sizes of the parameters of functions, in bytes, by handle.
   [[nodiscard]] std::unordered_map<std::uint64_t, std::vector<std::uint32_t>>&
   parameters() noexcept {
@@ -91,10 +98,10 @@ class isolated_device {
   std::recursive_mutex mutex_;
   journal objects_;
   device_memory memory_;
-  std::deque<pending_free> pending_;
-  std::vector<CUevent> idle_events_;
+  stream_frees frees_;
   std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> parameters_;
   std::unordered_set<std::uint32_t> shared_here_;
+  posted_changes posted_;
   std::string why_not_;  // why there is no successor; empty if none was needed
 
   std::mutex worker_mutex_;

@@ -44,6 +44,25 @@ std::vector<std::uint32_t> session::uses() const {
   return all;
 }
 
+CUresult session::post() {
+  if (worker_ == nullptr) { return CUDA_ERROR_SYSTEM_NOT_READY; }
+  if (!out_.ok()) { return CUDA_ERROR_INVALID_VALUE; }
+  posted_changes& posted = on_.posted();
+  if (!posted.has_room(out_.size())) { return send(); }
+  posted.add(out_.written());
+  return CUDA_SUCCESS;
+}
+
+void send_posted(isolated_device& on) {
+  posted_changes& posted = on.posted();
+  if (posted.empty()) { return; }
+  session one{on, operation::batch, 0};
+  one.out().put_bytes(posted.bytes().data(), posted.bytes().size());
+  posted.clear();
+  CUresult const status = one.send();
+  if (status != CUDA_SUCCESS) { posted.fail(status); }
+}
+
 CUresult session::send() {
   if (worker_ == nullptr) { return CUDA_ERROR_SYSTEM_NOT_READY; }
   if (int const lost = worker_->lost().load(std::memory_order_relaxed); lost != 0) {

@@ -32,6 +32,8 @@ class session {
   }
   void put_objects(std::span<std::uint32_t const> indices);
 
+  /// Keeps the request for the next launch of an executable. Call it with the lock of the device.
+  [[nodiscard]] CUresult post();
   /// Sends the request. Marks the device as lost if the status is sticky.
   [[nodiscard]] CUresult send();
   [[nodiscard]] message_reader& in() noexcept { return in_; }
@@ -54,5 +56,9 @@ class session {
   std::size_t used_ = 0;
   std::vector<std::uint32_t> more_uses_;
 };
+
+/// Sends the changes that were posted. Call it with the lock of the device, before a call that must
+/// come after them.
+void send_posted(isolated_device& on);
 
 }  // namespace flotilla::isolated

@@ -39,4 +39,9 @@ inline constexpr std::size_t device_bytes = std::size_t{512} << 30;
   return static_cast<int>((address - device_base) / device_bytes);
 }
 
+/// Whether the address is in the memory of another device, which the worker of this one lacks.
+[[nodiscard]] constexpr bool is_of_other_device(std::uintptr_t address, int ordinal) noexcept {
+  return is_device_address(address) && device_of_address(address) != ordinal;
+}
+
 }  // namespace flotilla::isolated

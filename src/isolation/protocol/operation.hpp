@@ -13,6 +13,9 @@ enum class operation : std::uint16_t {
 #undef FLOTILLA_DRIVER_ENTRY
   ping,           // no arguments
   parameters_of,  // a function; answers the sizes of its parameters
+  // Changes, and then perhaps a launch: requests, each after its number of bytes. All changes are
+  // executed; the launch only if none of them failed. The status is that of the first failure.
+  batch,
   count
 };
 

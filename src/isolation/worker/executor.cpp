@@ -30,6 +30,25 @@ auto const& all_handlers() {
 
 CUresult executor::run(std::span<std::byte const> request, message_writer& out) {
   message_reader in{request};
+  bool const is_batch = in.get<request_head>().what == operation::batch;
+  return is_batch ? run_batch(in, out) : run_one(request, out);
+}
+
+CUresult executor::run_batch(message_reader& in, message_writer& out) {
+  CUresult first = CUDA_SUCCESS;
+  while (true) {
+    std::span<std::byte const> const each = in.bytes(in.get<std::uint32_t>());
+    if (!in.ok()) { return first; }
+    message_reader head{each};
+    bool const is_launch = head.get<request_head>().what == operation::graph_launch;
+    if (is_launch && first != CUDA_SUCCESS) { return first; }
+    CUresult const status = run_one(each, out);
+    if (first == CUDA_SUCCESS) { first = status; }
+  }
+}
+
+CUresult executor::run_one(std::span<std::byte const> request, message_writer& out) {
+  message_reader in{request};
   auto const head = in.get<request_head>();
   auto const& handlers = all_handlers();
   auto const number = static_cast<std::size_t>(head.what);

@@ -38,6 +38,9 @@ class executor {
   [[nodiscard]] CUresult run(std::span<std::byte const> request, message_writer& out);
 
  private:
+  [[nodiscard]] CUresult run_one(std::span<std::byte const> request, message_writer& out);
+  [[nodiscard]] CUresult run_batch(message_reader& in, message_writer& out);
+
   worker_parts& parts_;
   std::uint32_t current_ = 0;  // the object of the current context
   std::uint32_t seen_ended_ = 0;

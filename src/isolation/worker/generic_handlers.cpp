@@ -13,6 +13,7 @@ handler generic_handler(operation what) noexcept {
 #undef FLOTILLA_ISOLATED_ENTRY
     // The owner prepares the host addresses of these calls.
     case operation::event_record: return generic<&driver::table::event_record>;
+    case operation::graph_launch: return generic<&driver::table::graph_launch>;
     case operation::mem_get_info: return generic<&driver::table::mem_get_info>;
     case operation::memcpy_htod: return generic<&driver::table::memcpy_htod>;
     case operation::memcpy_dtoh: return generic<&driver::table::memcpy_dtoh>;

@@ -180,40 +180,6 @@ TEST_F(ForwardingTest, EventsOrderStreams) {
   EXPECT_EQ(of_stream, context_);
 }
 
-// requirement
-TEST_F(ForwardingTest, GraphsAreBuiltRewrittenAndLaunched) {
-  CUfunction const add_to = function("add_to");
-  CUdeviceptr where = 0;
-  FLOTILLA_OK(api().mem_alloc(&where, 4));
-  FLOTILLA_OK(api().memset_d32(where, 0, 1));
-  CUgraph graph = nullptr;
-  FLOTILLA_OK(api().graph_create(&graph, 0));
-  std::uint32_t amount = 1;
-  void* arguments[] = {&where, &amount};
-  CUDA_KERNEL_NODE_PARAMS_v2 node{};
-  node.func = add_to;
-  node.gridDimX = node.gridDimY = node.gridDimZ = 1;
-  node.blockDimX = node.blockDimY = node.blockDimZ = 1;
-  node.kernelParams = arguments;
-  std::array<CUgraphNode, 3> nodes{};
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    FLOTILLA_OK(api().graph_add_kernel_node(&nodes[i], graph, nodes.data(), i, &node));
-  }
-  CUgraphExec exec = nullptr;
-  FLOTILLA_OK(api().graph_instantiate_with_flags(&exec, graph, 0));
-  amount = 10;
-  FLOTILLA_OK(api().graph_exec_kernel_node_set_params(exec, nodes[1], &node));
-  FLOTILLA_OK(api().graph_node_set_enabled(exec, nodes[2], 0));
-  FLOTILLA_OK(api().graph_launch(exec, nullptr));
-  FLOTILLA_OK(api().ctx_synchronize());
-  EXPECT_EQ(word(where), 11u);
-  FLOTILLA_OK(api().graph_destroy(graph));
-  FLOTILLA_OK(api().graph_launch(exec, nullptr));  // the executable does not need the graph
-  FLOTILLA_OK(api().ctx_synchronize());
-  EXPECT_EQ(word(where), 22u);
-  FLOTILLA_OK(api().graph_exec_destroy(exec));
-}
-
 // requirement: what cuPointerGetAttribute says about memory of this process
 TEST_F(ForwardingTest, AddressesAreKnown) {
   CUdeviceptr memory = 0;

@@ -12,6 +12,7 @@
 
 #include "driver/cpu_devices.hpp"
 #include "isolation/forwarding.hpp"
+#include "support/child.hpp"
 #include "support/contract_test.hpp"
 
 namespace flotilla::test {
@@ -95,6 +96,21 @@ TEST(IsolatedSettings, AreReported) {
   EXPECT_EQ(rt.effective_settings({0}).spare, spare::none);
   runtime const usual{{.devices = device_spec(1)}};
   EXPECT_EQ(usual.effective_settings({0}).isolation, isolation::none);
+}
+
+// requirement: a worker program that cannot be used is named
+TEST(IsolatedSettings, AWrongWorkerProgramIsNamed) {
+  // In a process of its own, because a process has one worker program.
+  FLOTILLA_EXPECT_IN_CHILD([] {
+    runtime_options options{.devices = device_spec(1)};
+    options.settings.all.isolation = isolation::process;
+    options.worker_path = "/no/such/worker";
+    EXPECT_THAT(thrown<invalid_argument>([&] { runtime const rt{options}; }),
+                HasSubstr("/no/such/worker"));
+    options.worker_path = "/bin/true";
+    EXPECT_THAT(thrown<driver_error>([&] { runtime const rt{options}; }),
+                HasSubstr("which is isolated: "));
+  });
 }
 
 // requirement
