@@ -23,6 +23,9 @@ install(TARGETS flotilla_make_twins EXPORT flotilla-targets
 foreach(set flotilla-targets flotilla-static-targets)
   install(EXPORT ${set} NAMESPACE flotilla:: DESTINATION "${package_dir}" ${for_development})
 endforeach()
+# Isolated devices need it, so it comes with the library.
+install(TARGETS flotilla_worker
+        RUNTIME DESTINATION "${CMAKE_INSTALL_LIBEXECDIR}/flotilla" COMPONENT library)
 if(TARGET flotilla_tool)
   install(TARGETS flotilla_tool RUNTIME COMPONENT tools)
 endif()

@@ -119,6 +119,11 @@ struct runtime_options {
   std::chrono::milliseconds stuck_after{0};
   /// For isolated devices: when a device that was lost is not replaced any more.
   restart_options restart{};
+  /// The program `flotilla-worker`, which runs isolated devices (settings, "isolation"). If empty,
+  /// the environment variable FLOTILLA_WORKER, except in set-user-id programs. If that is not set
+  /// either, the program is looked for next to flotilla's own library. The first runtime of the
+  /// process with an isolated device chooses the program.
+  std::string worker_path{};
 };
 
 /// Runs tasks on its devices. Make one runtime early and keep it: a context on a GPU costs about

@@ -66,6 +66,11 @@ void context_handle::set_up() {
   effective_ = read_back(*api_, subject_);
   effective_.context = asked_.settings.context.value_or(context_source::owned());
   if (asked_.slice) { effective_.context->multiprocessors = asked_.slice->sm.smCount; }
+  // A driver that can recover devices may have devices that are not isolated.
+  bool const is_isolated = api_->recovery != nullptr && asked_.settings.isolation.value_or(
+                                                            isolation::none) == isolation::process;
+  effective_.isolation = is_isolated ? isolation::process : isolation::none;
+  effective_.spare = is_isolated ? asked_.settings.spare.value_or(spare::none) : spare::none;
   effective_.numa_placement = asked_.host_node >= 0;
   if (!asked_.no_host_node.empty()) { refused_["numa_placement"] = asked_.no_host_node; }
   CUexecAffinityParam limit{};

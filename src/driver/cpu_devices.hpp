@@ -21,5 +21,8 @@ void ensure_cpu_devices(int count);
 void inject(std::string_view spec);
 /// Removes every fault injection. Threads: any.
 void clear_injection();
+/// From now on, passes each fault that `inject` adds to `to` as well, and an empty text when all
+/// faults are removed. For drivers in other processes. Threads: any.
+void forward_injection(void (*to)(std::string_view spec));
 
 }  // namespace flotilla::driver

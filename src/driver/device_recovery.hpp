@@ -3,6 +3,7 @@
 #pragma once
 // What a driver offers if its devices can be used again after a fault.
 
+#include <cstddef>
 #include <string>
 
 namespace flotilla::driver {
@@ -34,6 +35,13 @@ class device_recovery {
   /// complete.
   /// @return false  No successor could be started: the device stays lost, and `reason` says why.
   [[nodiscard]] virtual bool replace(int ordinal) noexcept = 0;
+
+  /// Returns memory that is all zeros and that cuMemHostRegister accepts. An isolated device cannot
+  /// use other memory of this process, because its worker has no access to it.
+  /// @return null  There is no memory.
+  [[nodiscard]] virtual void* allocate_shared(std::size_t bytes) = 0;
+  /// Frees what `allocate_shared` has returned. It must not be registered any more.
+  virtual void free_shared(void* memory) noexcept = 0;
 
  protected:
   ~device_recovery() = default;

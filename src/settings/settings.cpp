@@ -71,6 +71,8 @@ constexpr std::array keys{
     make<&own::restart_intensity>("restart.intensity"),
     make<&own::restart_period_ms>("restart.period_ms"),
     make<&own::restart_back_off_ms>("restart.back_off_ms"),
+    make<&own::isolation>("isolation"),
+    make<&own::spare>("spare"),
 };
 
 constexpr auto all_names = [] {

@@ -130,6 +130,18 @@ settings settings::from_environment() {
       throw unknown_setting("environment variable FLOTILLA_SETTINGS: " + std::string{wrong.what()});
     }
   }
+  for (auto const& [variable, name] :
+       {std::pair{"FLOTILLA_ISOLATION", "isolation"}, std::pair{"FLOTILLA_SPARE", "spare"}}) {
+    char const* const text = std::getenv(variable);
+    if (text == nullptr || *text == '\0') { continue; }
+    try {
+      settings asked;
+      asked.set(name, text);
+      made = asked.over(made);
+    } catch (unknown_setting const& wrong) {
+      throw unknown_setting("environment variable " + std::string{variable} + ": " + wrong.what());
+    }
+  }
   return made;
 }
 

@@ -30,6 +30,9 @@ constexpr words<cache_preference, 4> cache_names{{{"none", cache_preference::non
                                                   {"equal", cache_preference::equal}}};
 constexpr words<bank_size, 3> bank_names{
     {{"default", bank_size::standard}, {"4", bank_size::four}, {"8", bank_size::eight}}};
+constexpr words<isolation, 2> isolation_names{
+    {{"none", isolation::none}, {"process", isolation::process}}};
+constexpr words<spare, 2> spare_names{{{"none", spare::none}, {"warm", spare::warm}}};
 constexpr words<bool, 2> bool_names{{{"true", true}, {"false", false}}};
 
 [[noreturn]] void refuse(std::string_view key, std::string_view value, std::string const& allowed) {
@@ -70,6 +73,8 @@ std::optional<unsigned> count(std::string_view text) {
 std::string to_string(wait_policy value) { return name_of(wait_policy_names, value); }
 std::string to_string(cache_preference value) { return name_of(cache_names, value); }
 std::string to_string(bank_size value) { return name_of(bank_names, value); }
+std::string to_string(isolation value) { return name_of(isolation_names, value); }
+std::string to_string(spare value) { return name_of(spare_names, value); }
 
 std::string to_string(context_source const& source) {
   switch (source.kind) {
@@ -94,6 +99,12 @@ void read(std::string_view key, std::string_view value, cache_preference& into) 
 }
 void read(std::string_view key, std::string_view value, bank_size& into) {
   look_up(bank_names, key, value, into);
+}
+void read(std::string_view key, std::string_view value, isolation& into) {
+  look_up(isolation_names, key, value, into);
+}
+void read(std::string_view key, std::string_view value, spare& into) {
+  look_up(spare_names, key, value, into);
 }
 void read(std::string_view key, std::string_view value, bool& into) {
   look_up(bool_names, key, value, into);

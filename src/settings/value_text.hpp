@@ -18,6 +18,8 @@ namespace flotilla::settings_text {
 void read(std::string_view key, std::string_view value, wait_policy& into);
 void read(std::string_view key, std::string_view value, cache_preference& into);
 void read(std::string_view key, std::string_view value, bank_size& into);
+void read(std::string_view key, std::string_view value, isolation& into);
+void read(std::string_view key, std::string_view value, spare& into);
 void read(std::string_view key, std::string_view value, bool& into);
 void read(std::string_view key, std::string_view value, unsigned& into);     // a count
 void read(std::string_view key, std::string_view value, std::size_t& into);  // a size

@@ -66,6 +66,13 @@ enum class cache_preference { none, shared, l1, equal };
 /// The width of a shared memory bank. On current GPUs the width is always four bytes.
 enum class bank_size { standard, four, eight };
 
+/// Where the context of a device lives. With `process` it lives in a worker process, so that a
+/// fault of a kernel, an abort or a hang ends this process only. docs/isolation.md has the details.
+enum class isolation { none, process };
+
+/// Whether a second worker process of an isolated device stands by, for when the first one ends.
+enum class spare { none, warm };
+
 /// The settings of one device. An empty member is not set. The comment of a member begins with the
 /// name of the setting in the environment and in the settings file.
 struct FLOTILLA_EXPORT device_settings {
@@ -109,6 +116,12 @@ struct FLOTILLA_EXPORT device_settings {
   std::optional<unsigned> restart_intensity{};
   std::optional<unsigned> restart_period_ms{};    ///< "restart.period_ms": 1 to 86400000
   std::optional<unsigned> restart_back_off_ms{};  ///< "restart.back_off_ms": 0 to 86400000
+  /// "isolation": none or process. The default is none. All runtimes of a process that use the
+  /// device with `process` share its worker process.
+  std::optional<flotilla::isolation> isolation{};
+  /// "spare": none or warm. The default is none. Has no effect without isolation. A warm spare
+  /// occupies the device memory of a second context.
+  std::optional<flotilla::spare> spare{};
 
   bool operator==(device_settings const&) const = default;
 
@@ -151,7 +164,8 @@ struct FLOTILLA_EXPORT settings {
   [[nodiscard]] static settings read(std::filesystem::path const& file);
 
   /// Reads the settings in FLOTILLA_SETTINGS and in the file that FLOTILLA_CONFIG names. If both
-  /// have the same setting, FLOTILLA_SETTINGS wins.
+  /// have the same setting, FLOTILLA_SETTINGS wins. FLOTILLA_ISOLATION and FLOTILLA_SPARE are short
+  /// for the settings "isolation" and "spare" of all devices, and override both.
   /// @throws unknown_setting  The variable or the file is invalid. The message says which of them,
   ///                          and names the place of the error.
   [[nodiscard]] static settings from_environment();
@@ -166,6 +180,8 @@ struct FLOTILLA_EXPORT settings {
 [[nodiscard]] FLOTILLA_EXPORT std::string to_string(wait_policy value);
 [[nodiscard]] FLOTILLA_EXPORT std::string to_string(cache_preference value);
 [[nodiscard]] FLOTILLA_EXPORT std::string to_string(bank_size value);
+[[nodiscard]] FLOTILLA_EXPORT std::string to_string(isolation value);
+[[nodiscard]] FLOTILLA_EXPORT std::string to_string(spare value);
 
 }  // namespace v0_1
 }  // namespace flotilla

@@ -129,7 +129,8 @@ void memory_map::free_all(CUcontext owner) {
 }
 
 void memory_map::destroy(allocation const& ended) noexcept {
-  if (ended.kind == memory_kind::global || ended.kind == memory_kind::registered) { return; }
+  bool const is_owned = ended.kind == memory_kind::device || ended.kind == memory_kind::host;
+  if (!is_owned) { return; }
   std::free(as_pointer(ended.address));
   if (ended.kind == memory_kind::device) { ended.account->give_back(ended.bytes); }
 }

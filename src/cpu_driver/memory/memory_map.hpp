@@ -21,7 +21,8 @@ enum class memory_kind : std::uint8_t {
   device,      // cuMemAlloc and cuMemAllocAsync; only the latter has the flag `of_pool`
   host,        // pinned: cuMemHostAlloc
   registered,  // memory of the application, pinned by cuMemHostRegister
-  global       // a variable of a module, stored in the module's image
+  global,      // a variable of a module, stored in the module's image
+  mapped       // a block of shared_memory, mapped by cuMemMap; the map does not own it
 };
 
 struct allocation {

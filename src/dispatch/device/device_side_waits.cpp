@@ -32,6 +32,8 @@ bool device_side_waits::supported_by_device() const {
   // blocks.
   context_source const source = settings.context.value_or(context_source::owned());
   if (source.kind != context_source::kinds::owned || settings.exec_affinity) { return false; }
+  // A kernel that waits for an isolated device would wait forever if that device is lost.
+  if (parts_.context.api().recovery != nullptr) { return false; }
   CUdevice device = 0;
   int ends_long_kernels = 1;  // a GPU with a display aborts long kernels
   driver::table const& api = parts_.context.api();

@@ -2,10 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dispatch/lane/registered_memory.hpp"
 
+#include <new>
 #include <utility>
 
 #include "base/memory_policy.hpp"
 #include "driver/check.hpp"
+#include "driver/device_recovery.hpp"
 
 namespace flotilla::dispatch {
 
@@ -17,21 +19,30 @@ registered_memory::registered_memory(context::context_handle const& context, std
     : context_(context) {
   bytes = (bytes + page_bytes - 1) / page_bytes * page_bytes;
   base::preferred_memory const near{context.host_node()};  // until the driver has pinned all pages
-  host_ = base::mapped_memory{bytes};
   driver::table const& api = context.api();
-  driver::check(api.mem_host_register(host_.data(), bytes,
+  if (api.recovery != nullptr) {
+    shared_ = {static_cast<std::byte*>(api.recovery->allocate_shared(bytes)), {api.recovery}};
+    if (shared_ == nullptr) { throw std::bad_alloc{}; }
+  } else {
+    host_ = base::mapped_memory{bytes};
+  }
+  driver::check(api.mem_host_register(host(), bytes,
                                       CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP),
                 "cuMemHostRegister", context.subject());
   registered_ = true;
-  if (CUresult const answer = api.mem_host_get_device_pointer(&device_, host_.data(), 0);
+  if (CUresult const answer = api.mem_host_get_device_pointer(&device_, host(), 0);
       answer != CUDA_SUCCESS) {
     unregister();
     driver::check(answer, "cuMemHostGetDevicePointer", context.subject());
   }
 }
 
+void registered_memory::shared_deleter::operator()(std::byte* memory) const noexcept {
+  from->free_shared(memory);
+}
+
 void registered_memory::unregister() noexcept {
-  if (std::exchange(registered_, false)) { context_.api().mem_host_unregister(host_.data()); }
+  if (std::exchange(registered_, false)) { context_.api().mem_host_unregister(host()); }
 }
 
 }  // namespace flotilla::dispatch

@@ -6,6 +6,7 @@
 #include <cuda.h>
 
 #include <cstddef>
+#include <memory>
 
 #include "base/mapped_memory.hpp"
 #include "context/context_handle.hpp"
@@ -24,12 +25,20 @@ class registered_memory {
   /// more. The contents stay readable.
   void unregister() noexcept;
 
-  [[nodiscard]] std::byte* host() const noexcept { return host_.data(); }
+  [[nodiscard]] std::byte* host() const noexcept {
+    return shared_ != nullptr ? shared_.get() : host_.data();
+  }
   [[nodiscard]] CUdeviceptr device() const noexcept { return device_; }
 
  private:
   context::context_handle const& context_;
-  base::mapped_memory host_;
+  // Of an isolated device, whose worker process has access to this kind of memory only.
+  struct shared_deleter {
+    driver::device_recovery* from;
+    void operator()(std::byte* memory) const noexcept;
+  };
+  std::unique_ptr<std::byte, shared_deleter> shared_{nullptr, {nullptr}};
+  base::mapped_memory host_;  // of all other devices
   bool registered_ = false;
   CUdeviceptr device_ = 0;
 };

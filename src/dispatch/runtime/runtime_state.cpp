@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/process_end.hpp"
+#include "context/isolate.hpp"
 #include "dispatch/runtime/options.hpp"
 #include "dispatch/runtime/runtime_registry.hpp"
 #include "dispatch/trace/nvtx_range.hpp"
@@ -31,6 +32,14 @@ context::choice with_tuning(context::choice chosen, tuning const& tuned) {
 std::vector<int> nodes_of(std::vector<context::request> const& requests) {
   std::vector<int> made;
   for (context::request const& each : requests) { made.push_back(each.host_node); }
+  return made;
+}
+
+/// Plans the contexts. Devices that are to be isolated get the forwarding driver.
+std::vector<context::request> make_requests(context::choice& chosen, runtime_options const& options,
+                                            base::numa_nodes const& nodes) {
+  auto made = context::plan(chosen, with_environment(options), options.best_effort, nodes);
+  context::isolate(chosen, made, options.worker_path);
   return made;
 }
 
@@ -68,7 +77,7 @@ runtime_state::runtime_state(runtime_options options, tuning const& tuned)
       tuned_(tuned),
       chosen_(with_tuning(context::choose(options_.devices), tuned_)),
       numa_(tuned_.numa_root),
-      requests_(context::plan(chosen_, with_environment(options_), options_.best_effort, numa_)),
+      requests_(make_requests(chosen_, options_, numa_)),
       contexts_(make_contexts(chosen_, requests_)),
       tasks_(windows_of(requests_), shared_window_of(requests_)),
       shared_queue_(tasks_.devices(), bell_),
@@ -182,6 +191,9 @@ void runtime_state::add_device(unsigned index) {
   context::lease lease = own.gate.take();
   context::current_scope const scope{lease};
   board_.add(own.context, lane_layout::all_lanes, tuned_.first_completion_number);
+  bool const is_isolated =
+      tuned_.recovery != nullptr || own.context.effective().isolation == isolation::process;
+  lost_.add(own.context, inbound, is_isolated, restart_limit_of(requests_[index].settings));
   unsigned const lanes =
       std::min(requests_[index].settings.lanes.value_or(lane_layout::launch_lanes),
                lane_layout::launch_lanes);
@@ -192,7 +204,6 @@ void runtime_state::add_device(unsigned index) {
     board_.page_of(index).unregister();
     throw;
   }
-  lost_.add(own.context, inbound, restart_limit_of(requests_[index].settings));
   faults_.add(devices[index].streams(), own.context);
   stuck_.add(devices[index].lanes(), own.context);
   if (index == 0) { stream_waits.create(); }

@@ -1,0 +1,20 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Puts the entry points of the forwarding driver into its table. Each function is in a file of its
+// own, with the entry points that it puts.
+
+#include "driver/table.hpp"
+
+namespace flotilla::isolated {
+
+void put_generic_calls(driver::table& into);
+void put_context_calls(driver::table& into);
+void put_memory_calls(driver::table& into);
+void put_host_memory_calls(driver::table& into);
+void put_copy_calls(driver::table& into);
+void put_library_calls(driver::table& into);
+void put_launch_calls(driver::table& into);
+void put_graph_calls(driver::table& into);
+
+}  // namespace flotilla::isolated

@@ -1,0 +1,257 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+// Graphs: nodes, their parameters, and executables.
+#include <span>
+
+#include "isolation/calls/calls.hpp"
+#include "isolation/calls/forward.hpp"
+#include "isolation/calls/kernel_parameters.hpp"
+
+namespace flotilla::isolated {
+
+namespace {
+
+using api = driver::table;
+
+driver::table const& base() { return owner::get().base(); }
+
+/// The parameters of a node, on their way into a request. `check` comes before the session, because
+/// it may make calls.
+struct kernel_node {
+  CUDA_KERNEL_NODE_PARAMS_v2 const& from;
+  std::vector<std::uint32_t> const* sizes = nullptr;
+  CUresult check(isolated_device& on) {
+    if (from.extra != nullptr) { return CUDA_ERROR_NOT_SUPPORTED; }
+    return parameters_of(on, from.func, sizes);
+  }
+  void put(session& to) const {
+    to.put_object(forwarded_call::index_of(from.func));
+    to.out().put(launch_geometry{{from.gridDimX, from.gridDimY, from.gridDimZ},
+                                 {from.blockDimX, from.blockDimY, from.blockDimZ},
+                                 from.sharedMemBytes});
+    put_parameters(to.out(), *sizes, from.kernelParams);
+  }
+};
+
+CUresult check_context(CUcontext context) {
+  bool const is_valid =
+      context == nullptr || is_open(handle_bits::of(context), object_kind::context);
+  return is_valid ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+}
+
+struct batch_mem_op_node {
+  CUDA_BATCH_MEM_OP_NODE_PARAMS const& from;
+  CUresult check(isolated_device&) const { return check_context(from.ctx); }
+  void put(session& to) const {
+    to.put_object(forwarded_call::index_of(from.ctx));
+    to.out().put(from.flags);
+    to.out().put(from.count);
+    to.out().put_bytes(from.paramArray, from.count * sizeof *from.paramArray);
+  }
+};
+
+template <class Parameters>
+struct memory_node {
+  Parameters const& from;
+  CUcontext context;
+  CUresult check(isolated_device&) const { return check_context(context); }
+  void put(session& to) const {
+    to.out().put(from);
+    to.put_object(forwarded_call::index_of(context));
+  }
+};
+
+target target_of_graph(CUgraph graph) {
+  target to;
+  to.look(graph);
+  to.decide();
+  return to;
+}
+
+template <class Node>
+CUresult add(target const& to, operation what, CUgraphNode* made, CUgraph graph,
+             std::span<CUgraphNode const> ahead, Node node) {
+  isolated_device& on = *to.device;
+  if (made == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
+  if (!is_open(handle_bits::of(graph), object_kind::graph)) { return CUDA_ERROR_INVALID_VALUE; }
+  std::lock_guard const lock{on.mutex()};
+  if (CUresult const lost = on.lost(); lost != CUDA_SUCCESS) { return lost; }
+  std::vector<std::uint32_t> indices;
+  for (CUgraphNode const each : ahead) {
+    if (!is_open(handle_bits::of(each), object_kind::graph_node)) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
+    indices.push_back(forwarded_call::index_of(each));
+  }
+  if (CUresult const status = node.check(on); status != CUDA_SUCCESS) { return status; }
+  std::uint32_t const index = index_for(on, object_kind::graph_node);
+  if (index == 0) { return CUDA_ERROR_OUT_OF_MEMORY; }
+  session one{on, what, to.context};
+  one.out().put(index);
+  one.put_object(forwarded_call::index_of(graph));
+  one.put_objects(indices);
+  node.put(one);
+  CUresult const answer = one.send();
+  if (answer != CUDA_SUCCESS) { return answer; }
+  *made = remember(on, object_kind::graph_node, index, one).as<CUgraphNode>();
+  return CUDA_SUCCESS;
+}
+
+template <class Node>
+CUresult set(isolated_device& on, operation what, CUgraphExec exec, CUgraphNode which, Node node) {
+  if (!is_open(handle_bits::of(exec), object_kind::graph_exec) ||
+      !is_open(handle_bits::of(which), object_kind::graph_node)) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  std::lock_guard const lock{on.mutex()};
+  if (CUresult const lost = on.lost(); lost != CUDA_SUCCESS) { return lost; }
+  if (CUresult const status = node.check(on); status != CUDA_SUCCESS) { return status; }
+  session one{on, what, current_target().context};
+  one.put_object(forwarded_call::index_of(exec));
+  one.put_object(forwarded_call::index_of(which));
+  node.put(one);
+  CUresult const answer = one.send();
+  if (answer != CUDA_SUCCESS) { return answer; }
+  on.objects().change(forwarded_call::index_of(exec), change_key(what, one.request()),
+                      one.request(), one.uses());
+  return CUDA_SUCCESS;
+}
+
+isolated_device* device_of(CUgraphExec exec) {
+  target to;
+  to.look(exec);
+  to.decide();
+  return to.device;
+}
+
+// Of the entries below, each adds a node to a graph or sets the parameters of a node in an
+// executable. They differ in the types of the parameters only.
+
+CUresult CUDAAPI add_kernel(CUgraphNode* made, CUgraph graph, CUgraphNode const* ahead,
+                            std::size_t count, CUDA_KERNEL_NODE_PARAMS_v2 const* node) {
+  target const to = target_of_graph(graph);
+  if (to.device == nullptr) {
+    return base().graph_add_kernel_node(made, graph, ahead, count, node);
+  }
+  if (node == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
+  return add(to, operation::graph_add_kernel_node, made, graph, {ahead, count}, kernel_node{*node});
+}
+
+CUresult CUDAAPI set_kernel(CUgraphExec exec, CUgraphNode which,
+                            CUDA_KERNEL_NODE_PARAMS_v2 const* node) {
+  isolated_device* const on = device_of(exec);
+  if (on == nullptr) { return base().graph_exec_kernel_node_set_params(exec, which, node); }
+  if (node == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
+  return set(*on, operation::graph_exec_kernel_node_set_params, exec, which, kernel_node{*node});
+}
+
+CUresult CUDAAPI add_mem_ops(CUgraphNode* made, CUgraph graph, CUgraphNode const* ahead,
+                             std::size_t count, CUDA_BATCH_MEM_OP_NODE_PARAMS const* node) {
+  target const to = target_of_graph(graph);
+  if (to.device == nullptr) {
+    return base().graph_add_batch_mem_op_node(made, graph, ahead, count, node);
+  }
+  if (node == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
+  return add(to, operation::graph_add_batch_mem_op_node, made, graph, {ahead, count},
+             batch_mem_op_node{*node});
+}
+
+CUresult CUDAAPI set_mem_ops(CUgraphExec exec, CUgraphNode which,
+                             CUDA_BATCH_MEM_OP_NODE_PARAMS const* node) {
+  isolated_device* const on = device_of(exec);
+  if (on == nullptr) { return base().graph_exec_batch_mem_op_node_set_params(exec, which, node); }
+  if (node == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
+  return set(*on, operation::graph_exec_batch_mem_op_node_set_params, exec, which,
+             batch_mem_op_node{*node});
+}
+
+CUresult CUDAAPI add_copy(CUgraphNode* made, CUgraph graph, CUgraphNode const* ahead,
+                          std::size_t count, CUDA_MEMCPY3D const* node, CUcontext context) {
+  target const to = target_of_graph(graph);
+  if (to.device == nullptr) {
+    return base().graph_add_memcpy_node(made, graph, ahead, count, node, context);
+  }
+  if (node == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
+  return add(to, operation::graph_add_memcpy_node, made, graph, {ahead, count},
+             memory_node<CUDA_MEMCPY3D>{*node, context});
+}
+
+CUresult CUDAAPI set_copy(CUgraphExec exec, CUgraphNode which, CUDA_MEMCPY3D const* node,
+                          CUcontext context) {
+  isolated_device* const on = device_of(exec);
+  if (on == nullptr) {
+    return base().graph_exec_memcpy_node_set_params(exec, which, node, context);
+  }
+  if (node == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
+  return set(*on, operation::graph_exec_memcpy_node_set_params, exec, which,
+             memory_node<CUDA_MEMCPY3D>{*node, context});
+}
+
+CUresult CUDAAPI add_fill(CUgraphNode* made, CUgraph graph, CUgraphNode const* ahead,
+                          std::size_t count, CUDA_MEMSET_NODE_PARAMS const* node,
+                          CUcontext context) {
+  target const to = target_of_graph(graph);
+  if (to.device == nullptr) {
+    return base().graph_add_memset_node(made, graph, ahead, count, node, context);
+  }
+  if (node == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
+  return add(to, operation::graph_add_memset_node, made, graph, {ahead, count},
+             memory_node<CUDA_MEMSET_NODE_PARAMS>{*node, context});
+}
+
+CUresult CUDAAPI set_fill(CUgraphExec exec, CUgraphNode which, CUDA_MEMSET_NODE_PARAMS const* node,
+                          CUcontext context) {
+  isolated_device* const on = device_of(exec);
+  if (on == nullptr) {
+    return base().graph_exec_memset_node_set_params(exec, which, node, context);
+  }
+  if (node == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
+  return set(*on, operation::graph_exec_memset_node_set_params, exec, which,
+             memory_node<CUDA_MEMSET_NODE_PARAMS>{*node, context});
+}
+
+CUresult CUDAAPI instantiate(CUgraphExec* made, CUgraph graph,
+                             CUDA_GRAPH_INSTANTIATE_PARAMS* with) {
+  target const to = target_of_graph(graph);
+  if (to.device == nullptr) { return base().graph_instantiate_with_params(made, graph, with); }
+  if (made == nullptr || with == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
+  if (with->hUploadStream != nullptr) { return CUDA_ERROR_NOT_SUPPORTED; }
+  if (!is_open(handle_bits::of(graph), object_kind::graph)) { return CUDA_ERROR_INVALID_VALUE; }
+  isolated_device& on = *to.device;
+  std::lock_guard const lock{on.mutex()};
+  if (CUresult const lost = on.lost(); lost != CUDA_SUCCESS) { return lost; }
+  std::uint32_t const index = index_for(on, object_kind::graph_exec);
+  if (index == 0) { return CUDA_ERROR_OUT_OF_MEMORY; }
+  session one{on, operation::graph_instantiate_with_params, to.context};
+  one.out().put(index);
+  one.put_object(forwarded_call::index_of(graph));
+  one.out().put(with->flags);
+  one.out().put(on.objects().limit());
+  CUresult const answer = one.send();
+  with->result_out = static_cast<CUgraphInstantiateResult>(one.in().get<std::int32_t>());
+  auto const wrong = one.in().get<std::uint32_t>();
+  bool const is_node = wrong != 0 && wrong < on.objects().limit();
+  with->hErrNode_out = is_node ? on.objects().handle_of(wrong).as<CUgraphNode>() : nullptr;
+  if (answer != CUDA_SUCCESS) { return answer; }
+  *made = remember(on, object_kind::graph_exec, index, one).as<CUgraphExec>();
+  return CUDA_SUCCESS;
+}
+
+}  // namespace
+
+void put_graph_calls(driver::table& into) {
+  auto const put = [](auto& entry, auto function) {
+    if (entry != nullptr) { entry = function; }
+  };
+  put(into.graph_add_kernel_node, &add_kernel);
+  put(into.graph_exec_kernel_node_set_params, &set_kernel);
+  put(into.graph_add_batch_mem_op_node, &add_mem_ops);
+  put(into.graph_exec_batch_mem_op_node_set_params, &set_mem_ops);
+  put(into.graph_add_memcpy_node, &add_copy);
+  put(into.graph_exec_memcpy_node_set_params, &set_copy);
+  put(into.graph_add_memset_node, &add_fill);
+  put(into.graph_exec_memset_node_set_params, &set_fill);
+  put(into.graph_instantiate_with_params, &instantiate);
+}
+
+}  // namespace flotilla::isolated

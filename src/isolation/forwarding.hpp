@@ -1,0 +1,40 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The driver of isolated devices: a table that sends the calls for some devices to worker
+// processes, and all other calls to the driver of this process.
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "driver/table.hpp"
+
+namespace flotilla::isolated {
+
+struct isolated_choice {
+  int ordinal = 0;  // the driver's ordinal of the device
+  bool wants_spare = false;
+};
+
+/// Returns the forwarding driver. From now on, contexts that it makes on these devices live in
+/// worker processes. Workers start with the first context of their device.
+/// @param worker  The program; empty: see runtime_options::worker_path.
+/// @throws invalid_argument  The program does not exist, a device cannot be isolated, or this
+///                           process already has isolated devices of another driver.
+/// Threads: any.
+[[nodiscard]] std::shared_ptr<driver::table const> isolate(
+    std::shared_ptr<driver::table const> const& base, std::span<isolated_choice const> devices,
+    std::string const& worker);
+
+/// Returns the program that `isolate` uses. @throws invalid_argument  There is none.
+[[nodiscard]] std::string worker_program(std::string const& asked);
+
+/// Adds a fault injection rule in all workers that run, or removes all rules if `spec` is empty.
+void inject_in_workers(std::string_view spec);
+
+/// The number of workers that this process has and that have not been reaped.
+[[nodiscard]] std::size_t running_workers();
+
+}  // namespace flotilla::isolated

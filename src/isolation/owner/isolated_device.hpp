@@ -1,0 +1,110 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// One isolated device: its worker, its objects, its memory, and how it gets another worker.
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "isolation/memory/device_memory.hpp"
+#include "isolation/owner/journal.hpp"
+#include "isolation/owner/replica.hpp"
+#include "isolation/owner/worker_process.hpp"
+
+namespace flotilla::isolated {
+
+class owner;
+
+/// A free that waits for the work that was ahead of it in its stream.
+struct pending_free {
+  CUdeviceptr address = 0;
+  CUevent event = nullptr;
+  std::uint32_t context = 0;  // of the stream and the event
+};
+
+class isolated_device {
+ public:
+  isolated_device(owner& all, int ordinal);
+
+  [[nodiscard]] int ordinal() const noexcept { return ordinal_; }
+  /// Protects everything below that has no comment on threads. Calls that make, change or end an
+  /// object hold it during the call, so that the journal has what the worker has.
+  [[nodiscard]] std::recursive_mutex& mutex() noexcept { return mutex_; }
+  [[nodiscard]] journal& objects() noexcept { return objects_; }
+  [[nodiscard]] device_memory& memory() noexcept { return memory_; }
+  [[nodiscard]] std::deque<pending_free>& pending_frees() noexcept { return pending_; }
+  [[nodiscard]] std::vector<CUevent>& idle_events() noexcept { return idle_events_; }
+  /// The sizes of the parameters of functions, in bytes, by handle.
+  [[nodiscard]] std::unordered_map<std::uint64_t, std::vector<std::uint32_t>>&
+  parameters() noexcept {
+    return parameters_;
+  }
+
+  /// Starts the first worker if there is none yet. Threads: any.
+  [[nodiscard]] CUresult ensure_worker();
+  /// The number of the worker. Changes with each successor. Threads: any.
+  [[nodiscard]] std::uint32_t generation() const noexcept {
+    return generation_.load(std::memory_order_acquire);  // pairs with `install`
+  }
+  /// The worker that serves the device, and its number. Threads: any.
+  [[nodiscard]] std::shared_ptr<worker_process> worker(std::uint32_t& generation);
+
+  /// The sticky status of the device, or CUDA_SUCCESS. Threads: any. Cost: one load.
+  [[nodiscard]] CUresult lost() const noexcept {
+    return static_cast<CUresult>(lost_.load(std::memory_order_relaxed));
+  }
+  [[nodiscard]] std::string reason();
+  /// Ends the worker. Threads: any.
+  void lose(CUresult status, std::string const& why) noexcept;
+  /// See device_recovery::replace.
+  [[nodiscard]] bool replace();
+
+  /// Makes a shared object in the worker, if it has not. Call it with the lock.
+  [[nodiscard]] CUresult ensure_shared(std::uint32_t index);
+  /// The shared objects that the worker has.
+  [[nodiscard]] std::unordered_set<std::uint32_t>& shared_here() noexcept { return shared_here_; }
+
+  /// Asks the worker for a spare from now on. Threads: any.
+  void want_spare() noexcept { wants_spare_.store(true); }
+  /// Starts the spare or brings it up to date. For the keeper of spares.
+  void tend_spare();
+  /// Whether a spare stands by. Threads: any.
+  [[nodiscard]] bool has_spare();
+  /// Sends a message to the worker, if there is one. Threads: any.
+  [[nodiscard]] CUresult ask(control_message const& what, int passed = -1);
+
+ private:
+  [[nodiscard]] std::shared_ptr<worker_process> start(std::string& why);
+  void install(std::shared_ptr<worker_process> made);
+  [[nodiscard]] replicated parts() noexcept;
+  [[nodiscard]] std::string fill(replica& into);
+
+  owner& owner_;
+  int const ordinal_;
+  std::recursive_mutex mutex_;
+  journal objects_;
+  device_memory memory_;
+  std::deque<pending_free> pending_;
+  std::vector<CUevent> idle_events_;
+  std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> parameters_;
+  std::unordered_set<std::uint32_t> shared_here_;
+  std::string why_not_;  // why there is no successor; empty if none was needed
+
+  std::mutex worker_mutex_;
+  std::shared_ptr<worker_process> worker_;  // guarded by worker_mutex_
+  std::atomic<int> lost_{0};                // written by the worker
+  std::atomic<std::uint32_t> generation_{0};
+
+  std::atomic<bool> wants_spare_{false};
+  std::mutex spare_mutex_;        // never taken while mutex_ is held, except by replace()
+  std::optional<replica> spare_;  // guarded by spare_mutex_
+};
+
+}  // namespace flotilla::isolated

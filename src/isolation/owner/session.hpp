@@ -1,0 +1,58 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// One call: builds the request, sends it to the worker of the device, and reads the answer.
+
+#include <cuda.h>
+
+#include <cstdint>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "isolation/channel/message.hpp"
+#include "isolation/owner/isolated_device.hpp"
+#include "isolation/owner/thread_state.hpp"
+
+namespace flotilla::isolated {
+
+class session {
+ public:
+  /// Begins a request. `context` is the object that must be current in the worker, or 0.
+  session(isolated_device& on, operation what, std::uint32_t context);
+  session(session const&) = delete;
+  session& operator=(session const&) = delete;
+
+  /// The room for the arguments.
+  [[nodiscard]] message_writer& out() noexcept { return out_; }
+  /// Adds a handle of an object, which the caller has checked.
+  void put_object(std::uint32_t index) {
+    uses_[used_ < max_uses ? used_++ : used_] = index;
+    out_.put(index);
+  }
+  void put_objects(std::span<std::uint32_t const> indices);
+
+  /// Sends the request. Marks the device as lost if the status is sticky.
+  [[nodiscard]] CUresult send();
+  [[nodiscard]] message_reader& in() noexcept { return in_; }
+  /// The request, valid until the next session of this thread.
+  [[nodiscard]] std::span<std::byte const> request() const noexcept { return out_.written(); }
+  [[nodiscard]] std::vector<std::uint32_t> uses() const;
+  [[nodiscard]] std::uint32_t context() const noexcept { return context_; }
+
+ private:
+  static constexpr std::size_t max_uses = 8;
+
+  isolated_device& on_;
+  std::uint32_t context_;
+  worker_process* worker_ = nullptr;
+  int number_ = 0;
+  std::unique_lock<std::mutex> lock_;
+  message_writer out_;
+  message_reader in_;
+  std::array<std::uint32_t, max_uses + 1> uses_;
+  std::size_t used_ = 0;
+  std::vector<std::uint32_t> more_uses_;
+};
+
+}  // namespace flotilla::isolated

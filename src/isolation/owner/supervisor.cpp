@@ -1,0 +1,90 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+#include "isolation/owner/supervisor.hpp"
+
+#include <cuda.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdint>
+#include <exception>
+#include <future>
+#include <thread>
+#include <utility>
+
+namespace flotilla::isolated {
+
+supervisor::supervisor() : bell_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  // The signals of the application are for its own threads.
+  sigset_t all, before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  std::thread{&supervisor::run, this}.detach();
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+void supervisor::wake() noexcept {
+  std::uint64_t const one = 1;
+  static_cast<void>(::write(bell_.get(), &one, sizeof one) == sizeof one);
+}
+
+std::shared_ptr<worker_process> supervisor::start(std::string const& program, int host_memory) {
+  std::promise<std::shared_ptr<worker_process>> made;
+  {
+    std::lock_guard const lock{mutex_};
+    orders_.emplace_back([&] {
+      try {
+        auto worker = std::make_shared<worker_process>(program, host_memory);
+        {
+          std::lock_guard const inner{mutex_};
+          workers_.push_back(worker);
+        }
+        // This object keeps the worker until it is reaped. When all users are gone, it must end.
+        auto* const used = worker.get();
+        made.set_value({used, [kept = std::move(worker)](worker_process* unused) {
+                          unused->lose(CUDA_ERROR_LAUNCH_FAILED, "nobody needs it any more");
+                        }});
+      } catch (...) { made.set_exception(std::current_exception()); }
+    });
+  }
+  wake();
+  return made.get_future().get();
+}
+
+std::size_t supervisor::running() const {
+  std::lock_guard const lock{mutex_};
+  return workers_.size();
+}
+
+void supervisor::run() {
+  while (true) {
+    std::vector<std::function<void()>> orders;
+    std::vector<std::shared_ptr<worker_process>> workers;
+    {
+      std::lock_guard const lock{mutex_};
+      orders.swap(orders_);
+    }
+    for (auto const& each : orders) { each(); }
+    {
+      std::lock_guard const lock{mutex_};
+      workers = workers_;
+    }
+    std::vector<pollfd> waits{{bell_.get(), POLLIN, 0}};
+    for (auto const& each : workers) { waits.push_back({each->pidfd(), POLLIN, 0}); }
+    if (::poll(waits.data(), waits.size(), -1) < 0) { continue; }
+    std::uint64_t rung = 0;
+    if (waits[0].revents != 0) {
+      static_cast<void>(::read(bell_.get(), &rung, sizeof rung) == sizeof rung);
+    }
+    for (std::size_t i = 0; i < workers.size(); ++i) {
+      if (waits[i + 1].revents == 0) { continue; }
+      workers[i]->reap();
+      std::lock_guard const lock{mutex_};
+      std::erase(workers_, workers[i]);
+    }
+  }
+}
+
+}  // namespace flotilla::isolated

@@ -1,0 +1,37 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The thread that starts workers and notices their ends.
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "isolation/channel/sealed_memory.hpp"
+#include "isolation/owner/worker_process.hpp"
+
+namespace flotilla::isolated {
+
+/// One for the process, never destroyed: the workers end when its thread ends. Threads: any.
+class supervisor {
+ public:
+  supervisor();
+
+  /// Starts a worker. @throws driver_error
+  [[nodiscard]] std::shared_ptr<worker_process> start(std::string const& program, int host_memory);
+  /// The number of workers that have not been reaped.
+  [[nodiscard]] std::size_t running() const;
+
+ private:
+  void run();
+  void wake() noexcept;
+
+  descriptor bell_;  // an eventfd
+  std::mutex mutable mutex_;
+  std::vector<std::function<void()>> orders_;             // guarded by mutex_
+  std::vector<std::shared_ptr<worker_process>> workers_;  // guarded by mutex_
+};
+
+}  // namespace flotilla::isolated

@@ -1,0 +1,110 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
+// A runtime whose devices live in worker processes.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <numeric>
+#include <thread>
+#include <vector>
+
+#include "driver/cpu_devices.hpp"
+#include "isolation/forwarding.hpp"
+#include "support/contract_test.hpp"
+
+namespace flotilla::test {
+namespace {
+
+using ::testing::HasSubstr;
+
+class Isolated : public ::testing::TestWithParam<int> {
+ protected:
+  void SetUp() override { FLOTILLA_NEED_DEVICES(2); }
+  static runtime_options options(int devices, int workers) {
+    runtime_options made{.devices = device_spec(devices), .workers = workers};
+    made.settings.all.isolation = isolation::process;
+    return made;
+  }
+};
+
+// stress: a flood from several threads; every task runs exactly once
+TEST_P(Isolated, AFloodRunsEveryTaskOnce) {
+  runtime rt{options(2, GetParam())};
+  test_program const program{rt};
+  constexpr std::uint32_t tasks = 10000;
+  std::vector<device_word> words;
+  words.reserve(2);
+  for (device const& each : rt.devices()) { words.emplace_back(rt, each.ordinal); }
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 2; ++t) {
+    threads.emplace_back([&] {
+      for (std::uint32_t i = 0; i < tasks; ++i) {
+        rt.post(program.add.over(1)(words[i % 2].buffer(), 1u));
+      }
+    });
+  }
+  for (auto& each : threads) { each.join(); }
+  rt.wait_idle();
+  EXPECT_EQ(words[0].read(), tasks);
+  EXPECT_EQ(words[1].read(), tasks);
+}
+
+// requirement: the order of a chain that alternates between two devices
+TEST_P(Isolated, ChainsCrossDevices) {
+  runtime rt{options(2, GetParam())};
+  test_program const program{rt};
+  device_word first{rt, {0}, 1}, second{rt, {1}, 1};
+  ticket last;
+  std::uint32_t expected = 1;
+  for (std::uint32_t i = 0; i < 50; ++i) {
+    dependency_list after;
+    if (i != 0) { after = {last}; }
+    device_word& from = i % 2 == 0 ? first : second;
+    device_word& to = i % 2 == 0 ? second : first;
+    ticket const step =
+        rt.submit(program.step.over(1)(from.buffer(), 3u, i), {.after = std::move(after)});
+    last = rt.submit(to.buffer().copy_from(from.buffer()), {.after = {step}});
+    expected = expected * 3 + i;
+  }
+  EXPECT_EQ(first.read({last}), expected);
+}
+
+// requirement: copies of pageable and pinned memory
+TEST_P(Isolated, CopiesComeBack) {
+  runtime rt{options(1, GetParam())};
+  std::vector<std::uint32_t> values(1 << 20), back(1 << 20);
+  std::iota(values.begin(), values.end(), 0u);
+  device_buffer<std::uint32_t> memory{rt, {0}, values};
+  rt.submit(memory.copy_to(back)).wait();
+  EXPECT_EQ(values, back);
+  host_buffer<std::uint32_t> pinned{rt, 1 << 20};
+  rt.submit(memory.copy_to(pinned)).wait();
+  EXPECT_TRUE(std::equal(values.begin(), values.end(), pinned.begin()));
+}
+
+INSTANTIATE_TEST_SUITE_P(workers, Isolated, ::testing::Values(0, 2));
+
+// requirement: what took effect is reported
+TEST(IsolatedSettings, AreReported) {
+  runtime_options options{.devices = device_spec(1)};
+  options.settings.all.isolation = isolation::process;
+  runtime const rt{std::move(options)};
+  EXPECT_EQ(rt.effective_settings({0}).isolation, isolation::process);
+  EXPECT_EQ(rt.effective_settings({0}).spare, spare::none);
+  runtime const usual{{.devices = device_spec(1)}};
+  EXPECT_EQ(usual.effective_settings({0}).isolation, isolation::none);
+}
+
+// requirement
+TEST(IsolatedSettings, NeedAnOwnedContext) {
+  runtime_options options{.devices = device_spec(1)};
+  options.settings.all.isolation = isolation::process;
+  options.settings.all.context = context_source::primary();
+  EXPECT_THAT(thrown<invalid_argument>([&] { runtime const rt{options}; }),
+              HasSubstr("'isolation' = process requires an owned context"));
+}
+
+}  // namespace
+}  // namespace flotilla::test
