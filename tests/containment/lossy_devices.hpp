@@ -4,6 +4,9 @@
 // CPU devices in this process that can be lost and replaced like isolated devices.
 
 #include <atomic>
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
 #include <string>
 
 #include "cpu_driver/api/control.hpp"
@@ -50,6 +53,13 @@ class lossy_devices final : public driver::device_recovery {
     replacements_.fetch_add(1);
     return true;
   }
+  [[nodiscard]] void* allocate_shared(std::size_t bytes) override {
+    constexpr std::size_t page = 4096;
+    std::size_t const whole = (bytes + page - 1) / page * page;
+    void* const made = std::aligned_alloc(page, whole);
+    return made == nullptr ? nullptr : std::memset(made, 0, whole);
+  }
+  void free_shared(void* memory) noexcept override { std::free(memory); }
 
  private:
   static cpu_driver::flotilla_cpu_driver_control const& control() noexcept {

@@ -157,6 +157,29 @@ void examine_devices(findings& into, bool gpus) {
   examine_links(into, driver, devices);
 }
 
+namespace {
+
+/// Describes the health of a device, and what a runtime does about it.
+std::string health_text(flotilla::device_health state) {
+  using enum flotilla::device_health;
+  switch (state) {
+    case restarting:
+      return to_string(state) + ": the device was lost and gets another worker process";
+    case quarantined:
+      return to_string(state) +
+             ": the device was lost more often than runtime_options::restart allows, or no worker "
+             "process could be started; a runtime runs no more tasks there";
+    default:
+      return to_string(state) +
+             "; nothing in a process can stop a kernel that does not end, but "
+             "runtime_options::stuck_after lets the runtime report it, and end the worker process "
+             "of "
+             "an isolated device";
+  }
+}
+
+}  // namespace
+
 void examine_runtime(findings& into, std::string const& specification) {
   try {
     flotilla::runtime const runtime{{.devices = specification, .workers = 0}};
@@ -173,10 +196,7 @@ void examine_runtime(findings& into, std::string const& specification) {
                       numa_text(runtime, one), ""});
       flotilla::device_health const state = flotilla::health(runtime, one.ordinal);
       into.push_back({state == flotilla::device_health::ok ? grades::ok : grades::broken,
-                      "health of device " + std::to_string(one.ordinal.value),
-                      to_string(state) +
-                          "; nothing in a process can stop a kernel that does not end, but "
-                          "runtime_options::stuck_after lets the runtime report it",
+                      "health of device " + std::to_string(one.ordinal.value), health_text(state),
                       ""});
     }
     examine_peer_access(into, runtime);

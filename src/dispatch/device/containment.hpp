@@ -53,13 +53,11 @@ class containment {
 
   /// Returns whether the device is lost and not quarantined. Cost: two loads if it is isolated.
   [[nodiscard]] bool is_due() const noexcept {
-    return parts_.context.api().recovery != nullptr &&
-           parts_.shared.lost.is_lost(parts_.lanes.device());
+    return parts_.shared.lost.is_lost(parts_.lanes.device());
   }
   /// Returns whether the device runs no more tasks.
   [[nodiscard]] bool is_quarantined() const noexcept {
-    return parts_.context.api().recovery != nullptr &&
-           parts_.shared.lost.is_quarantined(parts_.lanes.device());
+    return parts_.shared.lost.is_quarantined(parts_.lanes.device());
   }
   /// Replaces the lost device, or quarantines it. Blocks until the old worker process is gone and
   /// its successor is ready. The context need not be current.

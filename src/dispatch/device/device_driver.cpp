@@ -26,7 +26,7 @@ device_driver::device_driver(parts const& with)
       lanes_(with.own.context, page_, with.shared.board, with.index, with.launch_lanes),
       streams_(with.own.context, lanes_),
       trace_(with.shared, with.index),
-      filling_(lanes_, with.shared.board, with.own.context.api().recovery != nullptr),
+      filling_(lanes_, with.shared.board, with.shared.lost.is_isolated(with.index)),
       late_(with.shared),
       reporter_(with.shared, with.own.context, late_, with.index),
       launcher_(

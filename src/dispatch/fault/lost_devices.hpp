@@ -28,9 +28,10 @@ namespace flotilla::dispatch {
 class lost_devices {
  public:
   /// Adds the next device. Call it only while the runtime starts.
-  void add(context::context_handle const& context, device_inbound& inbound,
+  /// @param is_isolated  Whether it can be replaced. Its driver may have other devices too.
+  void add(context::context_handle const& context, device_inbound& inbound, bool is_isolated,
            restart_limit::options const& limit) {
-    devices_.emplace_back(context, inbound, limit);
+    devices_.emplace_back(context, inbound, is_isolated, limit);
     any_isolated_ = any_isolated_ || devices_.back().recovery != nullptr;
   }
 
@@ -108,9 +109,12 @@ class lost_devices {
 
  private:
   struct watched_device {
-    watched_device(context::context_handle const& of, device_inbound& to,
+    watched_device(context::context_handle const& of, device_inbound& to, bool is_isolated,
                    restart_limit::options const& with)
-        : context(of), inbound(to), recovery(of.api().recovery), limit(with) {}
+        : context(of),
+          inbound(to),
+          recovery(is_isolated ? of.api().recovery : nullptr),
+          limit(with) {}
     context::context_handle const& context;
     device_inbound& inbound;
     driver::device_recovery* const recovery;  // null if the device is in this process

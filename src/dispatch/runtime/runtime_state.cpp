@@ -192,6 +192,9 @@ void runtime_state::add_device(unsigned index) {
   context::lease lease = own.gate.take();
   context::current_scope const scope{lease};
   board_.add(own.context, lane_layout::all_lanes, tuned_.first_completion_number);
+  bool const is_isolated =
+      tuned_.recovery != nullptr || own.context.effective().isolation == isolation::process;
+  lost_.add(own.context, inbound, is_isolated, restart_limit_of(requests_[index].settings));
   unsigned const lanes =
       std::min(requests_[index].settings.lanes.value_or(lane_layout::launch_lanes),
                lane_layout::launch_lanes);
@@ -202,7 +205,6 @@ void runtime_state::add_device(unsigned index) {
     board_.page_of(index).unregister();
     throw;
   }
-  lost_.add(own.context, inbound, restart_limit_of(requests_[index].settings));
   faults_.add(devices[index].streams(), own.context);
   stuck_.add(devices[index].lanes(), own.context);
   if (index == 0) { stream_waits.create(); }
