@@ -132,9 +132,101 @@ CUresult CUDAAPI memcpy_async(CUdeviceptr to, CUdeviceptr from, std::size_t byte
   return CUDA_ERROR_INVALID_VALUE;
 }
 
+/// Makes a context current on this thread, for the forwarding driver only.
+class with_context {
+ public:
+  explicit with_context(CUcontext which) { thread_state::get().contexts.push_back(which); }
+  ~with_context() { thread_state::get().contexts.pop_back(); }
+  with_context(with_context const&) = delete;
+  with_context& operator=(with_context const&) = delete;
+};
+
+/// The context that an allocation belongs to, or null.
+CUcontext context_of(CUdeviceptr address) {
+  isolated_device* const on = owner::get().device(device_of_address(address));
+  if (on == nullptr) { return nullptr; }
+  std::lock_guard const lock{on->mutex()};
+  auto const found = on->memory().find(address);
+  return found ? on->objects().handle_of(found->context).as<CUcontext>() : nullptr;
+}
+
+/// Copies bytes between the memory of two devices, through this process.
+CUresult copy_between(CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
+                      CUcontext from_context, std::size_t bytes) {
+  return in_pieces(bytes, [&](std::size_t at, std::size_t size) {
+    {
+      with_context const now{from_context};
+      CUresult const answer = send_dtoh(scratch(), from + at, size);
+      if (answer != CUDA_SUCCESS) { return answer; }
+    }
+    with_context const now{to_context};
+    return send_htod(to + at, scratch(), size);
+  });
+}
+
+/// Copies rows in a context, and waits.
+CUresult copy_now(CUcontext context, CUDA_MEMCPY2D const& what) {
+  with_context const now{context};
+  CUresult const answer = send_2d(&what, nullptr);
+  return answer == CUDA_SUCCESS ? wait_for(nullptr) : answer;
+}
+
+/// Copies rows between the memory of two devices, as many at once as fit into a piece.
+CUresult copy_rows_between(CUDA_MEMCPY2D const& what) {
+  CUdeviceptr const from = what.srcDevice + what.srcY * what.srcPitch + what.srcXInBytes;
+  CUdeviceptr const to = what.dstDevice + what.dstY * what.dstPitch + what.dstXInBytes;
+  CUcontext const from_context = context_of(from);
+  CUcontext const to_context = context_of(to);
+  if (from_context == nullptr || to_context == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
+  std::size_t const width = what.WidthInBytes;
+  std::size_t const at_once = width != 0 ? thread_state::scratch_bytes / width : 0;
+  if (scratch() == nullptr) { return CUDA_ERROR_OUT_OF_MEMORY; }
+  for (std::size_t row = 0; row < what.Height; row += std::max<std::size_t>(at_once, 1)) {
+    CUdeviceptr const source = from + row * what.srcPitch;
+    CUdeviceptr const destination = to + row * what.dstPitch;
+    CUresult answer = CUDA_SUCCESS;
+    if (at_once == 0) {
+      answer = copy_between(destination, to_context, source, from_context, width);
+    } else {
+      CUDA_MEMCPY2D part{};
+      part.WidthInBytes = width;
+      part.Height = std::min(at_once, what.Height - row);
+      part.srcMemoryType = CU_MEMORYTYPE_DEVICE;
+      part.srcDevice = source;
+      part.srcPitch = what.srcPitch;
+      part.dstMemoryType = CU_MEMORYTYPE_HOST;
+      part.dstHost = scratch();
+      part.dstPitch = width;
+      answer = copy_now(from_context, part);
+      part.srcMemoryType = CU_MEMORYTYPE_HOST;
+      part.srcHost = scratch();
+      part.srcPitch = width;
+      part.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+      part.dstDevice = destination;
+      part.dstPitch = what.dstPitch;
+      if (answer == CUDA_SUCCESS) { answer = copy_now(to_context, part); }
+    }
+    if (answer != CUDA_SUCCESS) { return answer; }
+  }
+  return CUDA_SUCCESS;
+}
+
 CUresult CUDAAPI memcpy_2d_async(CUDA_MEMCPY2D const* what, CUstream stream) {
   if (!is_of_worker(stream)) { return base().memcpy_2d_async(what, stream); }
   if (what == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
+  target here;
+  here.look(stream);
+  here.decide();
+  int const ordinal = here.device->ordinal();
+  bool const is_between = what->srcMemoryType != CU_MEMORYTYPE_HOST &&
+                          what->dstMemoryType != CU_MEMORYTYPE_HOST &&
+                          (is_of_other_device(what->srcDevice, ordinal) ||
+                           is_of_other_device(what->dstDevice, ordinal));
+  if (is_between) {
+    // What is ahead in the stream may write the source or read the destination.
+    CUresult const answer = wait_for(stream);
+    return answer == CUDA_SUCCESS ? copy_rows_between(*what) : answer;
+  }
   bool const reads_host = what->srcMemoryType == CU_MEMORYTYPE_HOST;
   bool const writes_host = what->dstMemoryType == CU_MEMORYTYPE_HOST;
   bool const is_array =
@@ -145,15 +237,6 @@ CUresult CUDAAPI memcpy_2d_async(CUDA_MEMCPY2D const* what, CUstream stream) {
   }
   return send_2d(what, stream);
 }
-
-/// Makes a context current on this thread, for the forwarding driver only.
-class with_context {
- public:
-  explicit with_context(CUcontext which) { thread_state::get().contexts.push_back(which); }
-  ~with_context() { thread_state::get().contexts.pop_back(); }
-  with_context(with_context const&) = delete;
-  with_context& operator=(with_context const&) = delete;
-};
 
 /// A copy between the devices of two contexts. No worker has the memory of two devices, so the copy
 /// goes through this process, and the call waits for it.
@@ -167,17 +250,8 @@ CUresult CUDAAPI memcpy_peer_async(CUdeviceptr to, CUcontext to_context, CUdevic
   if (is_one_worker) { return send_async(to, from, bytes, stream); }
   // What is ahead in the stream may write the source or read the destination.
   if (CUresult const answer = wait_for(stream); answer != CUDA_SUCCESS) { return answer; }
-  return in_pieces(bytes, [&](std::size_t at, std::size_t size) {
-    CUresult answer = CUDA_SUCCESS;
-    {
-      with_context const now{from_context};
-      answer = is_foreign(from_context) ? CUDA_ERROR_NOT_SUPPORTED
-                                        : send_dtoh(scratch(), from + at, size);
-    }
-    if (answer != CUDA_SUCCESS) { return answer; }
-    with_context const now{to_context};
-    return is_foreign(to_context) ? CUDA_ERROR_NOT_SUPPORTED : send_htod(to + at, scratch(), size);
-  });
+  if (is_foreign(from_context) || is_foreign(to_context)) { return CUDA_ERROR_NOT_SUPPORTED; }
+  return copy_between(to, to_context, from, from_context, bytes);
 }
 
 }  // namespace
