@@ -24,8 +24,9 @@ namespace flotilla::dispatch {
 /// they end when the device looks at them (late_ends).
 ///
 /// Deadlines need a clock, so the first task with a deadline starts a thread. The thread also looks
-/// for stuck devices, and for lost ones, so that tasks end even if nobody waits for them. In single-threaded mode, and if no thread can be started, threads that wait,
-/// pump or drive a device look at the clock. Threads: any.
+/// for stuck devices, and for lost ones, so that tasks end even if nobody waits for them. In
+/// single-threaded mode, and if no thread can be started, threads that wait, pump or drive a device
+/// look at the clock. Threads: any.
 class overdue_tasks {
  public:
   struct parts {
