@@ -18,7 +18,8 @@ class device_recovery {
   device_recovery& operator=(device_recovery const&) = delete;
 
   /// Returns whether the worker of the device has faulted or ended. From then on, every call for
-  /// the device returns the same sticky status until `replace`. Cost: one load.
+  /// the device returns the same sticky status until `replace`. Such a call has no effect on the
+  /// device. Cost: one load.
   [[nodiscard]] virtual bool is_lost(int ordinal) const noexcept = 0;
   /// Returns why the device was lost, for messages: for example "its worker process was killed by
   /// signal 9". Empty if it is not lost.
