@@ -55,11 +55,14 @@ CUresult CUDAAPI mem_host_alloc(void** made, std::size_t bytes, unsigned flags) 
   if (bytes == 0) { return CUDA_SUCCESS; }
   auto const installed = static_cast<std::size_t>(::sysconf(_SC_PHYS_PAGES)) *
                          static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-  void* const found = bytes <= installed ? owner::get().host().allocate(bytes, flags) : nullptr;
+  host_arena& memory = owner::get().host();
+  *made = memory.reuse(bytes, flags);
+  if (*made != nullptr) { return CUDA_SUCCESS; }
+  void* const found = bytes <= installed ? memory.allocate(bytes, flags) : nullptr;
   if (found == nullptr) { return CUDA_ERROR_OUT_OF_MEMORY; }
-  CUresult const answer = register_everywhere(found, bytes);
+  CUresult const answer = register_everywhere(found, memory.find(found)->capacity);
   if (answer != CUDA_SUCCESS) {
-    owner::get().host().free(found);
+    memory.free(found);
     return answer;
   }
   *made = found;
@@ -74,7 +77,8 @@ CUresult CUDAAPI mem_free_host(void* address) {
   if (!found || found->address != address || !found->is_registered) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  unregister_everywhere(address, found->bytes);
+  if (owner::get().host().keep(address)) { return CUDA_SUCCESS; }
+  unregister_everywhere(address, found->capacity);
   owner::get().host().free(address);
   return CUDA_SUCCESS;
 }
@@ -90,7 +94,7 @@ CUresult CUDAAPI mem_host_register(void* address, std::size_t bytes, unsigned fl
     return CUDA_ERROR_NOT_SUPPORTED;
   }
   if (found->is_registered) { return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED; }
-  return register_everywhere(address, found->bytes);
+  return register_everywhere(address, found->capacity);
 }
 
 CUresult CUDAAPI mem_host_unregister(void* address) {
@@ -101,7 +105,7 @@ CUresult CUDAAPI mem_host_unregister(void* address) {
   if (!found || found->address != address || !found->is_registered) {
     return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
   }
-  unregister_everywhere(address, found->bytes);
+  unregister_everywhere(address, found->capacity);
   return CUDA_SUCCESS;
 }
 

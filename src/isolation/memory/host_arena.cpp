@@ -29,8 +29,35 @@ void* host_arena::allocate(std::size_t bytes, unsigned flags) {
   std::uintptr_t const start = addresses_.take(bytes);
   if (start == 0) { return nullptr; }
   auto* const address = reinterpret_cast<std::byte*>(start);
-  blocks_.emplace(address, block{address, bytes, flags, false});
+  blocks_.emplace(address, block{address, bytes, addresses_.rounded(bytes), flags});
   return address;
+}
+
+void* host_arena::reuse(std::size_t bytes, unsigned flags) {
+  std::lock_guard const lock{mutex_};
+  std::size_t const wanted = addresses_.rounded(bytes);
+  block* best = nullptr;
+  for (auto& [start, one] : blocks_) {
+    bool const fits =
+        one.is_kept && one.flags == flags && one.capacity >= wanted && one.capacity / 2 <= wanted;
+    if (fits && (best == nullptr || one.capacity < best->capacity)) { best = &one; }
+  }
+  if (best == nullptr) { return nullptr; }
+  best->is_kept = false;
+  best->bytes = bytes;
+  kept_bytes_ -= best->capacity;
+  return best->address;
+}
+
+bool host_arena::keep(void* address) {
+  std::lock_guard const lock{mutex_};
+  auto const found = blocks_.find(static_cast<std::byte*>(address));
+  bool const fits =
+      found != blocks_.end() && kept_bytes_ + found->second.capacity <= max_kept_bytes;
+  if (!fits) { return false; }
+  found->second.is_kept = true;
+  kept_bytes_ += found->second.capacity;
+  return true;
 }
 
 bool host_arena::free(void* address) {
@@ -54,7 +81,8 @@ std::optional<host_arena::block> host_arena::find(void const* address) const {
   auto after = blocks_.upper_bound(at);
   if (after == blocks_.begin()) { return std::nullopt; }
   block const& found = (--after)->second;
-  return at < found.address + found.bytes ? std::optional{found} : std::nullopt;
+  bool const is_inside = !found.is_kept && at < found.address + found.bytes;
+  return is_inside ? std::optional{found} : std::nullopt;
 }
 
 void host_arena::set_registered(void const* address, bool is_registered) {

@@ -23,21 +23,32 @@ class host_arena {
   struct block {
     std::byte* address = nullptr;
     std::size_t bytes = 0;
-    unsigned flags = 0;  // of cuMemHostAlloc
+    std::size_t capacity = 0;  // bytes, whole pages; workers register all of it
+    unsigned flags = 0;        // of cuMemHostAlloc
     bool is_registered = false;
+    bool is_kept = false;  // the block is free, but still registered
   };
+  // Of kept blocks. To unregister memory, a driver waits for running kernels, and these may wait
+  // for the thread that frees the memory. So freed blocks stay registered, until there are too
+  // many.
+  static constexpr std::size_t max_kept_bytes = std::size_t{256} << 20;
 
   /// @throws std::bad_alloc  The system does not provide the memory or the addresses.
   host_arena();
 
   /// Returns memory that is all zeros, or null. Whole pages.
   [[nodiscard]] void* allocate(std::size_t bytes, unsigned flags = 0);
+  /// Returns a kept block that has at least `bytes` and these flags, but not much more, or null. Its
+  /// contents are arbitrary.
+  [[nodiscard]] void* reuse(std::size_t bytes, unsigned flags);
+  /// Keeps the block, which must be registered, for `reuse`. Returns false if too much is kept.
+  [[nodiscard]] bool keep(void* address);
   /// Frees the block, and gives its pages back to the system. Returns false if there is none.
   bool free(void* address);
-  /// Finds the block that contains the address.
+  /// Finds the block that contains the address. Finds no kept blocks.
   [[nodiscard]] std::optional<block> find(void const* address) const;
   void set_registered(void const* address, bool is_registered);
-  /// Calls visit(block) for each registered block, with the lock held.
+  /// Calls visit(block) for each registered block, also kept ones, with the lock held.
   template <class Visit>
   void for_each_registered(Visit const& visit) const {
     std::lock_guard const lock{mutex_};
@@ -56,6 +67,7 @@ class host_arena {
   std::mutex mutable mutex_;
   address_space addresses_;                   // guarded by mutex_
   std::map<std::byte const*, block> blocks_;  // by address; guarded by mutex_
+  std::size_t kept_bytes_ = 0;                // guarded by mutex_
 };
 
 }  // namespace flotilla::isolated

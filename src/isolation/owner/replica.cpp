@@ -88,7 +88,7 @@ replica::plan replica::prepare(replicated const& from) const {
     made.map.push_back({address, one.bytes, one.handle, from.memory.share(one)});
   }
   std::map<void*, std::size_t> now;
-  from.host.for_each_registered([&](auto const& one) { now[one.address] = one.bytes; });
+  from.host.for_each_registered([&](auto const& one) { now[one.address] = one.capacity; });
   for (auto const& each : host_) {
     if (now.count(each.first) == 0) { made.unregister_host.push_back(each); }
   }

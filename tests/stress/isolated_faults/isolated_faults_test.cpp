@@ -1,0 +1,245 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
+// An isolated device faults again and again, and another one works on. The work of the other device
+// is right and not disturbed, the faulted device soon runs tasks again with its memory, and nothing
+// grows: no memory, no descriptors, no processes.
+//
+// FLOTILLA_TEST_FAULTS is the number of faults of each kind. Default: 2.
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <flotilla/flotilla.hpp>
+#include <test_isolated_faults_kernels.hpp>
+
+#include "driver/device_recovery.hpp"
+#include "support/devices.hpp"
+#include "support/eventually.hpp"
+#include "support/guest_test.hpp"
+#include "support/inside.hpp"
+#include "support/scale.hpp"
+
+namespace flotilla::test {
+namespace {
+
+using clock = std::chrono::steady_clock;
+using word = std::uint32_t;
+using std::chrono::duration;
+
+constexpr device_ordinal faulty{0}, busy{1};
+
+double ms(clock::duration time) { return duration<double, std::milli>(time).count(); }
+
+template <class... Parameters>
+launch one_thread(program const& loaded, char const* name, Parameters... arguments) {
+  return loaded.kernel<Parameters...>(name).with_shape({1}, {1})(arguments...);
+}
+
+/// A kind of fault: the name of its kernel, and a launch of it.
+struct fault_kind {
+  char const* kernel;
+  bool on_cpu_devices;
+  launch (*make)(program const& loaded, word* memory);
+};
+
+fault_kind const kinds[] = {
+    {"fault_trap", true, [](program const& p, word*) { return one_thread(p, "fault_trap"); }},
+    {"fault_assert", true,
+     [](program const& p, word*) { return one_thread(p, "fault_assert", 0); }},
+    {"fault_illegal_address", false,
+     [](program const& p, word*) {
+       return one_thread(p, "fault_illegal_address", reinterpret_cast<word*>(std::uintptr_t{64}));
+     }},
+    {"fault_misaligned_address", false,
+     [](program const& p, word* memory) {
+       return one_thread(p, "fault_misaligned_address", reinterpret_cast<char*>(memory));
+     }},
+    {"fault_stack_overflow", false,
+     [](program const& p, word* memory) {
+       return one_thread(p, "fault_stack_overflow", 1'000'000u, memory);
+     }},
+};
+
+/// What this process holds.
+struct holdings {
+  std::size_t descriptors = 0;
+  std::size_t processes = 0;  // children, also ended ones that nobody has reaped
+  std::size_t resident = 0;   // bytes
+  static holdings now() {
+    holdings found;
+    for (auto const& each : std::filesystem::directory_iterator{"/proc/self/fd"}) {
+      static_cast<void>(each);
+      ++found.descriptors;
+    }
+    std::string const self = std::to_string(::getpid());
+    for (auto const& each : std::filesystem::directory_iterator{"/proc"}) {
+      std::ifstream file{each.path() / "stat"};
+      std::string pid, name, state, parent;
+      if (file >> pid >> name >> state >> parent && parent == self) { ++found.processes; }
+    }
+    std::size_t pages = 0;
+    std::ifstream{"/proc/self/statm"} >> pages >> pages;
+    found.resident = pages * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+    return found;
+  }
+};
+
+/// Counts on a device, batch by batch, in a thread of its own. Checks each batch.
+class counting {
+ public:
+  counting(runtime& rt, program const& loaded)
+      : rt_(rt), count_{rt, busy, 1}, up_(one_thread(loaded, "count_up", count_.data())) {
+    rt_.submit(count_.fill(0)).wait();
+    thread_ = std::thread{[this] { run(); }};
+  }
+  ~counting() {
+    over_ = true;
+    thread_.join();
+  }
+  /// Returns how many tasks a second have ended since the last call.
+  double rate() {
+    auto const now = clock::now();
+    std::uint64_t const done = done_.load();
+    double const found =
+        static_cast<double>(done - last_done_) / duration<double>(now - last_).count();
+    last_ = now;
+    last_done_ = done;
+    return found;
+  }
+
+ private:
+  static constexpr word batch = 500;
+  void run() {
+    host_buffer<word> seen{rt_, 1};
+    for (word total = batch; !over_; total += batch) {
+      std::vector<ticket> all;
+      for (word i = 0; i < batch; ++i) { all.push_back(rt_.submit(up_)); }
+      rt_.submit(count_.copy_to(seen), {.after = all}).wait();
+      if (seen[0] != total) {
+        ADD_FAILURE() << "the busy device has counted to " << seen[0] << " instead of " << total;
+        return;
+      }
+      done_ += batch;
+    }
+  }
+
+  runtime& rt_;
+  device_buffer<word> count_;
+  launch up_;
+  std::atomic<bool> over_{false};
+  std::atomic<std::uint64_t> done_{0};
+  std::uint64_t last_done_ = 0;
+  clock::time_point last_ = clock::now();
+  std::thread thread_;
+};
+
+class IsolatedFaults : public guest_test, public ::testing::WithParamInterface<bool> {
+ protected:
+  static runtime_options options(bool has_spare) {
+    runtime_options made{
+        .devices = device_spec(2), .workers = 2, .restart = {.intensity = 1'000'000}};
+    made.settings.all.isolation = isolation::process;
+    if (has_spare) { made.settings.all.spare = spare::warm; }
+    return made;
+  }
+  static int faults() {
+    char const* const given = std::getenv("FLOTILLA_TEST_FAULTS");
+    return given == nullptr ? 2 : std::atoi(given);
+  }
+  /// Returns when the owner first sees that the device is lost.
+  static clock::time_point time_of_loss(driver::device_recovery const& recovery, int ordinal,
+                                        std::atomic<bool> const& over) {
+    while (!recovery.is_lost(ordinal) && !over) {
+      std::this_thread::sleep_for(std::chrono::microseconds{50});
+    }
+    return clock::now();
+  }
+};
+INSTANTIATE_TEST_SUITE_P(spares, IsolatedFaults, ::testing::Values(false, true),
+                         [](auto const& given) { return given.param ? "warm" : "none"; });
+
+// stress: the other device loses nothing, and the faulted one comes back with its memory
+TEST_P(IsolatedFaults, DisturbNobodyElse) {
+  FLOTILLA_NEED_DEVICES(2);
+  runtime rt{options(GetParam())};
+  program const loaded = rt.load(test_isolated_faults_kernels);
+  driver::table const& api = inside(rt).devices[0].context().api();
+  int const ordinal = rt.devices()[faulty.value].driver_ordinal;
+  ASSERT_NE(api.recovery, nullptr);
+  device_buffer<word> untouched{rt, faulty, 1 << 20}, scratch{rt, faulty, 16};
+  host_buffer<word> pattern{rt, untouched.size()}, back{rt, untouched.size()};
+  for (word i = 0; i < pattern.size(); ++i) { pattern[i] = i * 2654435761u; }
+  rt.submit(untouched.copy_from(pattern)).wait();
+  launch const up = one_thread(loaded, "count_up", scratch.data());
+  rt.submit(up).wait();
+
+  counting other{rt, loaded};
+  auto const settle = std::chrono::milliseconds{scaled(1000, 200)};
+  std::this_thread::sleep_for(settle);
+  other.rate();
+  std::this_thread::sleep_for(settle);
+  double const quiet = other.rate();
+  std::optional<holdings> before;
+  for (fault_kind const& kind : kinds) {
+    if (!kind.on_cpu_devices && rt.devices()[0].kind == device_kind::cpu) { continue; }
+    std::vector<double> away;
+    other.rate();
+    for (int i = 0; i < faults(); ++i) {
+      std::atomic<bool> over{false};
+      clock::time_point lost{};
+      std::thread watch{[&] { lost = time_of_loss(*api.recovery, ordinal, over); }};
+      ticket const guilty = rt.submit(kind.make(loaded, scratch.data() + 4));
+      try {
+        guilty.wait();
+        ADD_FAILURE() << kind.kernel << " has not failed";
+      } catch (device_fault const& why) {
+        EXPECT_TRUE(why.may_have_run());
+        EXPECT_THAT(why.suspects(), HasSubstr(kind.kernel));
+      }
+      rt.submit(up).wait();
+      auto const done = clock::now();
+      over = true;
+      watch.join();
+      away.push_back(ms(done - lost));
+      if (i % 10 == 0) {
+        std::fill(back.begin(), back.end(), 0u);
+        rt.submit(untouched.copy_to(back)).wait();
+        EXPECT_TRUE(std::equal(back.begin(), back.end(), pattern.begin())) << "memory was lost";
+      }
+    }
+    double const beside = other.rate();
+    std::sort(away.begin(), away.end());
+    std::printf(
+        "%s, %zu times: the next task ends %.2f ms (median; at most %.2f) after the loss is "
+        "visible; the other device runs %.0f tasks a second, %.0f before\n",
+        kind.kernel, away.size(), away[away.size() / 2], away.back(), beside, quiet);
+    if (!before) { before = holdings::now(); }
+  }
+  // The spare of the last fault is still starting.
+  EXPECT_TRUE(eventually([&] {
+    holdings const now = holdings::now();
+    return now.descriptors <= before->descriptors + 4 && now.processes <= before->processes + 1;
+  })) << "descriptors: "
+      << holdings::now().descriptors << ", " << before->descriptors
+      << " after the first kind; processes: " << holdings::now().processes << ", "
+      << before->processes;
+  std::printf("resident memory: %zu KiB after the first kind, %zu KiB at the end\n",
+              before->resident / 1024, holdings::now().resident / 1024);
+  EXPECT_LE(holdings::now().resident, before->resident + (std::size_t{32} << 20));
+}
+
+}  // namespace
+}  // namespace flotilla::test
