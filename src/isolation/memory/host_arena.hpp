@@ -38,8 +38,8 @@ class host_arena {
 
   /// Returns memory that is all zeros, or null. Whole pages.
   [[nodiscard]] void* allocate(std::size_t bytes, unsigned flags = 0);
-  /// Returns a kept block that has at least `bytes` and these flags, but not much more, or null. Its
-  /// contents are arbitrary.
+  /// Returns a kept block that has at least `bytes` and these flags, but not much more, or null.
+  /// Its contents are arbitrary.
   [[nodiscard]] void* reuse(std::size_t bytes, unsigned flags);
   /// Keeps the block, which must be registered, for `reuse`. Returns false if too much is kept.
   [[nodiscard]] bool keep(void* address);
