@@ -31,6 +31,7 @@
 #include "support/guest_test.hpp"
 #include "support/inside.hpp"
 #include "support/scale.hpp"
+#include "support/thrown.hpp"
 
 namespace flotilla::test {
 namespace {

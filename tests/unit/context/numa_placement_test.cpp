@@ -9,6 +9,7 @@
 #include <linux/mempolicy.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include <algorithm>
 
 #include <memory>
 
@@ -134,9 +135,11 @@ TEST_F(NumaPlacement, TheContextReportsThePreference) {
   context_handle const far{api(), cpu(), refused};
   EXPECT_EQ(far.effective().numa_placement, false);
   settings_report const made = report(far.where(), far.asked(), far.effective(), far.refused());
-  EXPECT_EQ(made.outcomes.back().name, "numa_placement");
-  EXPECT_EQ(made.outcomes.back().note, "because of the test");
-  EXPECT_EQ(made.outcomes.back().kind, setting_outcome::kinds::by_default);
+  auto const found = std::find_if(made.outcomes.begin(), made.outcomes.end(),
+                                  [](auto const& each) { return each.name == "numa_placement"; });
+  ASSERT_NE(found, made.outcomes.end());
+  EXPECT_EQ(found->note, "because of the test");
+  EXPECT_EQ(found->kind, setting_outcome::kinds::by_default);
 }
 
 }  // namespace

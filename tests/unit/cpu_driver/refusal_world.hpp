@@ -3,6 +3,8 @@
 #pragma once
 // Arguments for the calls in the refusal tables: a context that has an object of every kind, and
 // variables that receive results.
+#include <unistd.h>
+
 #include <string>
 #include <string_view>
 
@@ -57,6 +59,12 @@ struct world {
   CUexecAffinityParam affinity{};
   CUDA_MEMCPY2D empty_copy{};
   CUmemcpyAttributes copy_order{CU_MEMCPY_SRC_ACCESS_ORDER_STREAM, {}, {}, 0};
+  CUmemAllocationProp wanted_block{};
+  CUmemGenericAllocationHandle block = 0;
+  CUmemGenericAllocationHandle made_block = 0;
+  CUdeviceptr range = 0;
+  int descriptor = -1;
+  std::size_t block_bytes = 0;
   std::size_t eight = 8;
   std::size_t zero = 0;
   CUmemoryPool pool = nullptr;
@@ -84,6 +92,15 @@ struct world {
     EXPECT_OK(cu::cuDevSmResourceSplitByCount(&part, &groups, &whole, nullptr, 0, 16));
     EXPECT_OK(cu::cuDevResourceGenerateDesc(&description, &part, 1));
     EXPECT_OK(cu::cuGreenCtxCreate(&green, description, 0, CU_GREEN_CTX_DEFAULT_STREAM));
+    wanted_block.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+    wanted_block.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+    wanted_block.location = {CU_MEM_LOCATION_TYPE_DEVICE, {0}};
+    EXPECT_OK(cu::cuMemGetAllocationGranularity(&block_bytes, &wanted_block,
+                                                CU_MEM_ALLOC_GRANULARITY_MINIMUM));
+    EXPECT_OK(cu::cuMemCreate(&block, block_bytes, &wanted_block, 0));
+    EXPECT_OK(cu::cuMemExportToShareableHandle(&descriptor, block,
+                                               CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+    EXPECT_OK(cu::cuMemAddressReserve(&range, block_bytes, 0, 0, 0));
     EXPECT_OK(cu::cuCtxSynchronize());
     EXPECT_OK(cu::cuCtxPopCurrent(nullptr));
   }
@@ -91,6 +108,11 @@ struct world {
   /// Destroys everything that successful calls have created.
   ~world() {
     while (cu::cuCtxPopCurrent(nullptr) == CUDA_SUCCESS) {}
+    static_cast<void>(cu::cuMemUnmap(range, block_bytes));
+    static_cast<void>(cu::cuMemAddressFree(range, block_bytes));
+    static_cast<void>(cu::cuMemRelease(block));
+    if (made_block != 0) { static_cast<void>(cu::cuMemRelease(made_block)); }
+    ::close(descriptor);
     static_cast<void>(cu::cuGreenCtxDestroy(green));
     if (made_green != nullptr) { static_cast<void>(cu::cuGreenCtxDestroy(made_green)); }
     if (made_library != nullptr) { static_cast<void>(cu::cuLibraryUnload(made_library)); }

@@ -3,9 +3,20 @@
 
 // The refusals of memory. Allocations, and copies without a stream, need a valid current context.
 // Memory can be freed if no context is current, but not if the current context was destroyed.
+#include <cstdint>
+
 #include "refusal_rows.hpp"
 
 namespace flotilla::cpu_driver {
+
+namespace {
+
+/// The driver's interface passes a descriptor as a pointer.
+void* as_handle(int descriptor) {
+  return reinterpret_cast<void*>(static_cast<std::intptr_t>(descriptor));
+}
+
+}  // namespace
 
 std::vector<refusal> refusals_of_memory() {
   return {
@@ -48,6 +59,25 @@ std::vector<refusal> refusals_of_memory() {
           value),
       ROW(cuMemcpyPeerAsync, (w.memory, w.owner, w.memory + 32, w.owner, 8, w.stream), ok, ok,
           (0, nullptr, 0, nullptr, 8, nullptr), value),
+      ROW(cuMemGetAllocationGranularity,
+          (&w.size, &w.wanted_block, CU_MEM_ALLOC_GRANULARITY_MINIMUM), ok, ok,
+          (nullptr, nullptr, CU_MEM_ALLOC_GRANULARITY_MINIMUM), value),
+      ROW(cuMemCreate, (&w.made_block, w.block_bytes, &w.wanted_block, 0), ok, ok,
+          (nullptr, 0, nullptr, 0), value),
+      ROW(cuMemRelease, (w.block), ok, ok, (0), value),
+      ROW(cuMemExportToShareableHandle,
+          (&w.number, w.block, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0), ok, ok,
+          (nullptr, 0, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0), value),
+      ROW(cuMemImportFromShareableHandle,
+          (&w.made_block, as_handle(w.descriptor), CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR), ok,
+          ok, (nullptr, nullptr, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR), value),
+      ROW(cuMemAddressReserve, (&w.address, w.block_bytes, 0, 0, 0), ok, ok, (nullptr, 0, 0, 0, 0),
+          value),
+      ROW(cuMemAddressFree, (w.range, w.block_bytes), ok, ok, (0, 0), value),
+      ROW(cuMemMap, (w.range, w.block_bytes, 0, w.block, 0), ok, ok, (0, 0, 0, 0, 0), value),
+      ROW(cuMemUnmap, (w.range, w.block_bytes), ok, ok, (0, 0), value),
+      ROW(cuMemSetAccess, (w.range, w.block_bytes, &w.access, 1), ok, ok, (0, 0, nullptr, 0),
+          value),
       ROW(cuMemcpyBatchAsync_v2,
           (&w.memory, &w.memory, &w.eight, 1, &w.copy_order, &w.zero, 1, w.stream), ok, ok,
           (nullptr, nullptr, nullptr, 0, nullptr, nullptr, 0, w.stream), value),

@@ -94,6 +94,11 @@ TEST(WorkerTest, ACallerThatSleepsIsWoken) {
   auto worker = start();
   ASSERT_EQ(ping(*worker), CUDA_SUCCESS);
   ::kill(worker->pid(), SIGSTOP);
+  ASSERT_TRUE(test::eventually([&] {
+    std::ifstream file{"/proc/" + std::to_string(worker->pid()) + "/stat"};
+    std::string pid, name, state;
+    return file >> pid >> name >> state && state == "T";
+  }));
   std::thread killer{[&] {
     std::this_thread::sleep_for(std::chrono::milliseconds{50});  // the caller must sleep
     worker->lose(CUDA_ERROR_LAUNCH_TIMEOUT, "it hangs");

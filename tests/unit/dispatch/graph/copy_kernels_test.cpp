@@ -205,11 +205,22 @@ TEST_F(CopyKernels, TwinsExecuteSeveralCommands) {
   }
 }
 
+/// Removes the ordered twins. Copies need none: their order is that of their waves.
+std::string without_ordered_twins(std::string ptx) {
+  while (true) {
+    std::size_t const name = ptx.find("_ordered(");
+    if (name == std::string::npos) { return ptx; }
+    std::size_t const begin = ptx.rfind(".visible .entry", name);
+    std::size_t const end = ptx.find("\n}\n\n", name) + 4;
+    ptx.erase(begin, end - begin);
+  }
+}
+
 // requirement: the twins in the library are those that flotilla_make_twins makes
 TEST_F(CopyKernels, TwinsAreMadeByTheTool) {
   auto const made = make_twins::add_twins(head + kernels::copy_ptx() + kernels::fill_ptx());
   EXPECT_TRUE(made.unsuitable.empty());
-  EXPECT_EQ(made.ptx, text_);
+  EXPECT_EQ(without_ordered_twins(made.ptx), text_);
 }
 
 // requirement: the kernels can be assembled for every architecture that flotilla supports, without
