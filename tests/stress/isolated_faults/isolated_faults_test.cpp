@@ -127,7 +127,7 @@ class counting {
     host_buffer<word> seen{rt_, 1};
     for (word total = batch; !over_; total += batch) {
       std::vector<ticket> all;
-      for (word i = 0; i < batch; ++i) { all.push_back(rt_.submit(up_)); }
+      for (word i = 0; i < batch; ++i) { all.push_back(rt_.submit(up_, {.device = busy})); }
       rt_.submit(count_.copy_to(seen), {.after = all}).wait();
       if (seen[0] != total) {
         ADD_FAILURE() << "the busy device has counted to " << seen[0] << " instead of " << total;
@@ -185,7 +185,7 @@ TEST_P(IsolatedFaults, DisturbNobodyElse) {
   for (word i = 0; i < pattern.size(); ++i) { pattern[i] = i * 2654435761u; }
   rt.submit(untouched.copy_from(pattern)).wait();
   launch const up = one_thread(loaded, "count_up", scratch.data());
-  rt.submit(up).wait();
+  rt.submit(up, {.device = faulty}).wait();
 
   counting other{rt, loaded};
   auto const settle = std::chrono::milliseconds{scaled(1000, 200)};
@@ -202,7 +202,7 @@ TEST_P(IsolatedFaults, DisturbNobodyElse) {
       std::atomic<bool> over{false};
       clock::time_point lost{};
       std::thread watch{[&] { lost = time_of_loss(*api.recovery, ordinal, over); }};
-      ticket const guilty = rt.submit(kind.make(loaded, scratch.data() + 4));
+      ticket const guilty = rt.submit(kind.make(loaded, scratch.data() + 4), {.device = faulty});
       try {
         guilty.wait();
         ADD_FAILURE() << kind.kernel << " has not failed";
@@ -210,7 +210,7 @@ TEST_P(IsolatedFaults, DisturbNobodyElse) {
         EXPECT_TRUE(why.may_have_run());
         EXPECT_THAT(why.suspects(), HasSubstr(kind.kernel));
       }
-      rt.submit(up).wait();
+      rt.submit(up, {.device = faulty}).wait();
       auto const done = clock::now();
       over = true;
       watch.join();
