@@ -10,20 +10,20 @@ namespace flotilla::make_twins {
 namespace {
 
 // Places of the members in ordered_twin_parameters.
-constexpr std::pair<std::string_view, std::size_t> parameters[] = {
+constexpr std::pair<std::string_view, std::size_t> order_parameters[] = {
     {"@orders@", 4},  {"@edges@", 5},        {"@wave_ends@", 6},     {"@words@", 7},
     {"@counter@", 8}, {"@first_number@", 9}, {"@first_ticket@", 10}, {"@numbered_waves@", 11}};
-constexpr bool is_at(std::size_t place, std::size_t offset) {
+constexpr bool is_order_at(std::size_t place, std::size_t offset) {
   return detail::ordered_twin_parameter_offsets[place] == offset;
 }
-static_assert(is_at(4, offsetof(detail::ordered_twin_parameters, orders)) &&
-              is_at(5, offsetof(detail::ordered_twin_parameters, edges)) &&
-              is_at(6, offsetof(detail::ordered_twin_parameters, wave_ends)) &&
-              is_at(7, offsetof(detail::ordered_twin_parameters, words)) &&
-              is_at(8, offsetof(detail::ordered_twin_parameters, counter)) &&
-              is_at(9, offsetof(detail::ordered_twin_parameters, first_number)) &&
-              is_at(10, offsetof(detail::ordered_twin_parameters, first_ticket)) &&
-              is_at(11, offsetof(detail::ordered_twin_parameters, numbered_waves)));
+static_assert(is_order_at(4, offsetof(detail::ordered_twin_parameters, orders)) &&
+              is_order_at(5, offsetof(detail::ordered_twin_parameters, edges)) &&
+              is_order_at(6, offsetof(detail::ordered_twin_parameters, wave_ends)) &&
+              is_order_at(7, offsetof(detail::ordered_twin_parameters, words)) &&
+              is_order_at(8, offsetof(detail::ordered_twin_parameters, counter)) &&
+              is_order_at(9, offsetof(detail::ordered_twin_parameters, first_number)) &&
+              is_order_at(10, offsetof(detail::ordered_twin_parameters, first_ticket)) &&
+              is_order_at(11, offsetof(detail::ordered_twin_parameters, numbered_waves)));
 static_assert(offsetof(detail::twin_words, waves) == 128 &&
                   offsetof(detail::twin_words, launches) == 256,
               "the code below has these offsets");

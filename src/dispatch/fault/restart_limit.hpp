@@ -5,7 +5,7 @@
 
 #include <chrono>
 #include <cstddef>
-#include <deque>
+#include <vector>
 
 namespace flotilla::dispatch {
 
@@ -23,7 +23,7 @@ class restart_limit {
 
   /// Notes a loss. @return whether the device may be replaced.
   [[nodiscard]] bool note_loss(clock::time_point now) {
-    while (!losses_.empty() && now - losses_.front() >= with_.period) { losses_.pop_front(); }
+    std::erase_if(losses_, [&](clock::time_point each) { return now - each >= with_.period; });
     losses_.push_back(now);
     return losses_.size() <= with_.intensity;
   }
@@ -35,7 +35,8 @@ class restart_limit {
 
  private:
   options const with_;
-  std::deque<clock::time_point> losses_;  // in the last period, at most intensity + 1
+  // A vector, which allocates nothing for devices that are never lost.
+  std::vector<clock::time_point> losses_;  // in the last period, at most intensity + 1
 };
 
 }  // namespace flotilla::dispatch

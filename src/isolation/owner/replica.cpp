@@ -144,7 +144,7 @@ std::string replica::apply(plan todo) {
     struct {
       request_head head;
       std::uint32_t index;
-    } const request{{end_of(kinds_[each]), 0, 0}, each};
+    } const request{{end_of(kinds_[each].value), 0, 0}, each};
     static_cast<void>(calls.send(std::as_bytes(std::span{&request, 1})));
     made_.erase(each);
     kinds_.erase(each);
@@ -160,7 +160,7 @@ std::string replica::apply(plan todo) {
     if (!step.makes) { continue; }  // the driver may refuse a change as it did before
     if (status != CUDA_SUCCESS) { return refusal("making an object", status); }
     made_[step.index] = step.order;
-    kinds_[step.index] = step.kind;
+    kinds_[step.index] = {step.kind};
   }
   if (!has_memory) {
     if (std::string why = apply_memory(todo); !why.empty()) { return why; }

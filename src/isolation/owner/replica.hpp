@@ -90,7 +90,11 @@ class replica {
 
   std::shared_ptr<worker_process> worker_;
   std::unordered_map<std::uint32_t, std::uint64_t> made_;  // the order of each object
-  std::unordered_map<std::uint32_t, object_kind> kinds_;
+  // A class, because GCC exports the names of templates of the standard library with an enum.
+  struct kind_of_object {
+    object_kind value{};
+  };
+  std::unordered_map<std::uint32_t, kind_of_object> kinds_;
   std::map<CUdeviceptr, std::pair<std::size_t, CUmemGenericAllocationHandle>> blocks_;
   std::map<void*, std::size_t> host_;
   std::uint64_t last_order_ = 0;

@@ -21,7 +21,7 @@ supervisor::supervisor() : bell_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   sigset_t all, before;
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  std::thread{&supervisor::run, this}.detach();
+  std::thread{[this] { run(); }}.detach();
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
@@ -31,7 +31,8 @@ void supervisor::wake() noexcept {
 }
 
 std::shared_ptr<worker_process> supervisor::start(std::string const& program, int host_memory) {
-  std::promise<std::shared_ptr<worker_process>> made;
+  std::shared_ptr<worker_process> started;
+  std::promise<void> made;
   {
     std::lock_guard const lock{mutex_};
     orders_.emplace_back([&] {
@@ -43,14 +44,16 @@ std::shared_ptr<worker_process> supervisor::start(std::string const& program, in
         }
         // This object keeps the worker until it is reaped. When all users are gone, it must end.
         auto* const used = worker.get();
-        made.set_value({used, [kept = std::move(worker)](worker_process* unused) {
-                          unused->lose(CUDA_ERROR_LAUNCH_FAILED, "nobody needs it any more");
-                        }});
+        started = {used, [kept = std::move(worker)](worker_process* unused) {
+                     unused->lose(CUDA_ERROR_LAUNCH_FAILED, "nobody needs it any more");
+                   }};
+        made.set_value();
       } catch (...) { made.set_exception(std::current_exception()); }
     });
   }
   wake();
-  return made.get_future().get();
+  made.get_future().get();
+  return started;
 }
 
 std::size_t supervisor::running() const {

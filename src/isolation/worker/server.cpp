@@ -80,7 +80,7 @@ void server::open_channel(std::uint32_t number) {
   if (number >= channels_per_worker || (opened_ >> number & 1) != 0) { return; }
   opened_ |= 1u << number;
   auto& all = *reinterpret_cast<channel_block*>(channels_.data());
-  std::thread{&serve, std::ref(all.channels[number]), std::ref(*parts_)}.detach();
+  std::thread{[&from = all.channels[number], &parts = *parts_] { serve(from, parts); }}.detach();
 }
 
 control_answer server::answer_to(control_message const& asked, descriptor const& passed) {

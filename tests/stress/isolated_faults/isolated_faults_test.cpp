@@ -160,6 +160,10 @@ class IsolatedFaults : public guest_test, public ::testing::WithParamInterface<b
     char const* const given = std::getenv("FLOTILLA_TEST_FAULTS");
     return given == nullptr ? 2 : std::atoi(given);
   }
+  /// The time between two faults. A spare starts after a fault, which takes 130 ms on a GPU.
+  static std::chrono::milliseconds between() {
+    return std::chrono::milliseconds{on_gpus() ? 300 : scaled(100, 20)};
+  }
   /// Returns when the owner first sees that the device is lost.
   static clock::time_point time_of_loss(driver::device_recovery const& recovery, int ordinal,
                                         std::atomic<bool> const& over) {
@@ -189,9 +193,14 @@ TEST_P(IsolatedFaults, DisturbNobodyElse) {
 
   counting other{rt, loaded};
   auto const settle = std::chrono::milliseconds{scaled(1000, 200)};
-  std::this_thread::sleep_for(settle);
+  std::this_thread::sleep_for(settle);  // the spares start
+  std::size_t const all_processes = holdings::now().processes;
+  // The same loop, with a task that does not fault.
   other.rate();
-  std::this_thread::sleep_for(settle);
+  for (int i = 0; i < 5; ++i) {
+    std::this_thread::sleep_for(between());
+    rt.submit(up, {.device = faulty}).wait();
+  }
   double const quiet = other.rate();
   std::optional<holdings> before;
   for (fault_kind const& kind : kinds) {
@@ -199,6 +208,9 @@ TEST_P(IsolatedFaults, DisturbNobodyElse) {
     std::vector<double> away;
     other.rate();
     for (int i = 0; i < faults(); ++i) {
+      // The successor of the last spare has started, and has made all objects.
+      EXPECT_TRUE(eventually([&] { return holdings::now().processes >= all_processes; }));
+      std::this_thread::sleep_for(between());
       std::atomic<bool> over{false};
       clock::time_point lost{};
       std::thread watch{[&] { lost = time_of_loss(*api.recovery, ordinal, over); }};

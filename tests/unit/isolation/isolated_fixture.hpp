@@ -25,6 +25,7 @@ namespace flotilla::test {
 class isolated_fixture : public ::testing::Test {
  protected:
   void SetUp() override {
+    if (on_gpus()) { FLOTILLA_NEED_GPUS(1); }
     auto const base = on_gpus() ? driver::gpu_driver().api : driver::cpu_driver().api;
     ASSERT_NE(base, nullptr);
     if (!on_gpus()) { driver::ensure_cpu_devices(2); }
@@ -35,6 +36,7 @@ class isolated_fixture : public ::testing::Test {
     FLOTILLA_OK(api_->ctx_create(&context_, 0, 0));
   }
   void TearDown() override {
+    if (api_ == nullptr) { return; }  // skipped
     if (api_->recovery->is_lost(0)) { EXPECT_TRUE(api_->recovery->replace(0)); }
     if (library_ != nullptr) { EXPECT_EQ(api_->library_unload(library_), CUDA_SUCCESS); }
     EXPECT_EQ(api_->ctx_destroy(context_), CUDA_SUCCESS);
