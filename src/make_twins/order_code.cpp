@@ -164,7 +164,7 @@ void replace_all(std::string& code, std::string_view what, std::string const& by
 }
 
 std::string with_names(std::string code, std::string_view twin) {
-  for (auto const& [placeholder, i] : parameters) {
+  for (auto const& [placeholder, i] : order_parameters) {
     replace_all(code, placeholder, twin_parameter(twin, i));
   }
   replace_all(code, "@shared@", std::string(twin) + "_shared");
