@@ -21,7 +21,7 @@ std::string_view without_space(std::string_view text) {
 
 /// Returns the length of the literal that begins at `text` with a quotation mark. It ends with its
 /// line.
-std::size_t literal_length(std::string_view text) {
+std::size_t skipped_literal(std::string_view text) {
   for (std::size_t i = 1; i < text.size(); ++i) {
     if (text[i] == '\n') { return i; }
     if (text[i] == '"') { return i + 1; }
@@ -50,7 +50,7 @@ std::string joined_lines(std::string_view text, bool& is_certain) {
       i += end == std::string_view::npos ? rest.size() : end + 2;
     } else if (rest.starts_with('"')) {
       is_certain = is_certain && !made.ends_with('R');
-      std::size_t const length = literal_length(rest);
+      std::size_t const length = skipped_literal(rest);
       made += rest.substr(0, length);
       i += length;
     } else {

@@ -3,12 +3,12 @@
 #include "isolation/calls/calls.hpp"
 #include "isolation/calls/forward.hpp"
 #include "isolation/calls/memory_use.hpp"
+#include "isolation/calls/target.hpp"
 
 namespace flotilla::isolated {
 
 namespace {
 
-driver::table const& base() { return owner::get().base(); }
 thread_state& mine() { return thread_state::get(); }
 
 /// Whether the current context is one of a worker.

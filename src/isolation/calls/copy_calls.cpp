@@ -7,14 +7,13 @@
 
 #include "isolation/calls/calls.hpp"
 #include "isolation/calls/forward.hpp"
+#include "isolation/calls/target.hpp"
 
 namespace flotilla::isolated {
 
 namespace {
 
 using api = driver::table;
-
-driver::table const& base() { return owner::get().base(); }
 
 bool is_shared(void const* address) {
   return is_host_address(reinterpret_cast<std::uintptr_t>(address));

@@ -7,14 +7,13 @@
 #include "isolation/calls/calls.hpp"
 #include "isolation/calls/forward.hpp"
 #include "isolation/calls/kernel_parameters.hpp"
+#include "isolation/calls/target.hpp"
 
 namespace flotilla::isolated {
 
 namespace {
 
 using api = driver::table;
-
-driver::table const& base() { return owner::get().base(); }
 
 /// The parameters of a node, on their way into a request. `check` comes before the session, because
 /// it may make calls.

@@ -10,8 +10,6 @@ namespace flotilla::isolated {
 
 namespace {
 
-driver::table const& base() { return owner::get().base(); }
-
 CUresult tell_all(control_message::kinds what, void* address, std::size_t bytes) {
   control_message message{};
   message.kind = what;

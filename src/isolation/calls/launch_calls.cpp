@@ -3,12 +3,11 @@
 #include "isolation/calls/calls.hpp"
 #include "isolation/calls/forward.hpp"
 #include "isolation/calls/kernel_parameters.hpp"
+#include "isolation/calls/target.hpp"
 
 namespace flotilla::isolated {
 
 namespace {
-
-driver::table const& base() { return owner::get().base(); }
 
 /// A launch with any of the calls. put(session) adds what is between the stream and the parameters.
 template <class Put>

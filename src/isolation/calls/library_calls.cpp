@@ -11,14 +11,13 @@
 #include "isolation/calls/calls.hpp"
 #include "isolation/calls/forward.hpp"
 #include "isolation/calls/image_bytes.hpp"
+#include "isolation/calls/target.hpp"
 
 namespace flotilla::isolated {
 
 namespace {
 
 using api = driver::table;
-
-driver::table const& base() { return owner::get().base(); }
 
 /// Copies an image to shared memory. Null: there is no memory, or no image.
 void* copy_of_image(void const* code) {

@@ -7,14 +7,13 @@
 #include "isolation/calls/calls.hpp"
 #include "isolation/calls/forward.hpp"
 #include "isolation/calls/memory_use.hpp"
+#include "isolation/calls/target.hpp"
 
 namespace flotilla::isolated {
 
 namespace {
 
 using api = driver::table;
-
-driver::table const& base() { return owner::get().base(); }
 
 /// Tells the worker to map or unmap a block.
 CUresult tell(isolated_device& on, control_message::kinds what, device_memory::block const& block,

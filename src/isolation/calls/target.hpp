@@ -13,6 +13,9 @@
 
 namespace flotilla::isolated {
 
+/// The driver of this process, for calls that are not for an isolated device.
+[[nodiscard]] inline driver::table const& base() { return owner::get().base(); }
+
 /// Whether a handle is an address-like value of another driver. Null and the streams that have
 /// numbers belong to no driver.
 template <class Handle>

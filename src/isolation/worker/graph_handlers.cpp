@@ -10,8 +10,8 @@ namespace flotilla::isolated {
 namespace {
 
 /// The parameters of a kernel node. The object must outlive their use.
-struct kernel_node {
-  kernel_node(worker_parts& parts, message_reader& in)
+struct received_kernel_node {
+  received_kernel_node(worker_parts& parts, message_reader& in)
       : function(parts.objects.get<CUfunction>(in.get<std::uint32_t>())),
         at(in.get<launch_geometry>()),
         arguments(in) {
@@ -31,8 +31,8 @@ struct kernel_node {
   CUDA_KERNEL_NODE_PARAMS_v2 value{};
 };
 
-struct batch_mem_op_node {
-  batch_mem_op_node(worker_parts& parts, message_reader& in) {
+struct received_batch_node {
+  received_batch_node(worker_parts& parts, message_reader& in) {
     value.ctx = parts.objects.get<CUcontext>(in.get<std::uint32_t>());
     value.flags = in.get<unsigned>();
     value.count = in.get<unsigned>();
@@ -47,8 +47,8 @@ struct batch_mem_op_node {
 
 /// A copy or a fill, and its context.
 template <class Parameters>
-struct memory_node {
-  memory_node(worker_parts& parts, message_reader& in)
+struct received_memory_node {
+  received_memory_node(worker_parts& parts, message_reader& in)
       : value(in.get<Parameters>()),
         context(parts.objects.get<CUcontext>(in.get<std::uint32_t>())) {}
   Parameters value;
@@ -122,23 +122,24 @@ CUresult do_instantiate(worker_parts& parts, message_reader& in, message_writer&
   return answer;
 }
 
-using copy_node = memory_node<CUDA_MEMCPY3D>;
-using fill_node = memory_node<CUDA_MEMSET_NODE_PARAMS>;
+using copy_node = received_memory_node<CUDA_MEMCPY3D>;
+using fill_node = received_memory_node<CUDA_MEMSET_NODE_PARAMS>;
 using api = driver::table;
 
 }  // namespace
 
 handler graph_handler(operation what) noexcept {
   switch (what) {
-    case operation::graph_add_kernel_node: return &add<kernel_node, &api::graph_add_kernel_node>;
+    case operation::graph_add_kernel_node:
+      return &add<received_kernel_node, &api::graph_add_kernel_node>;
     case operation::graph_add_batch_mem_op_node:
-      return &add<batch_mem_op_node, &api::graph_add_batch_mem_op_node>;
+      return &add<received_batch_node, &api::graph_add_batch_mem_op_node>;
     case operation::graph_add_memcpy_node: return &add<copy_node, &api::graph_add_memcpy_node>;
     case operation::graph_add_memset_node: return &add<fill_node, &api::graph_add_memset_node>;
     case operation::graph_exec_kernel_node_set_params:
-      return &set<kernel_node, &api::graph_exec_kernel_node_set_params>;
+      return &set<received_kernel_node, &api::graph_exec_kernel_node_set_params>;
     case operation::graph_exec_batch_mem_op_node_set_params:
-      return &set<batch_mem_op_node, &api::graph_exec_batch_mem_op_node_set_params>;
+      return &set<received_batch_node, &api::graph_exec_batch_mem_op_node_set_params>;
     case operation::graph_exec_memcpy_node_set_params:
       return &set<copy_node, &api::graph_exec_memcpy_node_set_params>;
     case operation::graph_exec_memset_node_set_params:

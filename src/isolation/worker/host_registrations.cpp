@@ -7,16 +7,16 @@ namespace flotilla::isolated {
 namespace {
 
 /// Makes a context current for a block.
-class with_context {
+class current_here {
  public:
-  with_context(driver::table const& api, CUcontext which) noexcept
+  current_here(driver::table const& api, CUcontext which) noexcept
       : api_(api), status_(api.ctx_push_current(which)) {}
-  ~with_context() {
+  ~current_here() {
     CUcontext popped = nullptr;
     if (status_ == CUDA_SUCCESS) { api_.ctx_pop_current(&popped); }
   }
-  with_context(with_context const&) = delete;
-  with_context& operator=(with_context const&) = delete;
+  current_here(current_here const&) = delete;
+  current_here& operator=(current_here const&) = delete;
   [[nodiscard]] CUresult status() const noexcept { return status_; }
 
  private:
@@ -40,7 +40,7 @@ CUresult host_registrations::enter(void* address, std::size_t bytes) {
 }
 
 CUresult host_registrations::enter_all() {
-  with_context const now{api_, home_};
+  current_here const now{api_, home_};
   if (now.status() != CUDA_SUCCESS) { return now.status(); }
   for (auto const& [address, bytes] : all_) {
     if (CUresult const answer = enter(address, bytes); answer != CUDA_SUCCESS) { return answer; }
@@ -52,7 +52,7 @@ CUresult host_registrations::add(void* address, std::size_t bytes) {
   std::lock_guard const lock{mutex_};
   if (all_.count(address) != 0) { return CUDA_SUCCESS; }
   if (home_ != nullptr) {
-    with_context const now{api_, home_};
+    current_here const now{api_, home_};
     CUresult const answer = now.status() != CUDA_SUCCESS ? now.status() : enter(address, bytes);
     if (answer != CUDA_SUCCESS) { return answer; }
   }
@@ -63,7 +63,7 @@ CUresult host_registrations::add(void* address, std::size_t bytes) {
 void host_registrations::remove(void* address) {
   std::lock_guard const lock{mutex_};
   if (all_.erase(address) == 0 || home_ == nullptr) { return; }
-  with_context const now{api_, home_};
+  current_here const now{api_, home_};
   api_.mem_host_unregister(address);
 }
 
@@ -80,7 +80,7 @@ void host_registrations::remove_context(CUcontext ending) {
   contexts_.erase(ending);
   if (home_ != ending) { return; }
   {
-    with_context const now{api_, home_};
+    current_here const now{api_, home_};
     for (auto const& [address, unused] : all_) { api_.mem_host_unregister(address); }
   }
   home_ = contexts_.empty() ? nullptr : *contexts_.begin();
