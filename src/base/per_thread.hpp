@@ -8,7 +8,9 @@
 #include <memory>
 #include <new>
 
-extern "C" __attribute__((visibility("hidden"))) void* __dso_handle;
+// The compiler declares it too, without "C", in a file with static objects before this line. So the
+// name here is another one for the same symbol.
+extern "C" __attribute__((visibility("hidden"))) void* flotilla_dso_handle __asm__("__dso_handle");
 
 namespace flotilla::base {
 
@@ -35,7 +37,7 @@ class per_thread {
     auto made = std::make_unique<T>();
     // The compiler generates the same call for a thread_local object. The call also keeps this
     // library loaded until the thread has ended.
-    if (abi::__cxa_thread_atexit(&destroy, made.get(), &__dso_handle) != 0) {
+    if (abi::__cxa_thread_atexit(&destroy, made.get(), &flotilla_dso_handle) != 0) {
       throw std::bad_alloc();
     }
     object_ = made.release();
