@@ -115,6 +115,9 @@ TEST_F(ChannelTest, AnAnswerThatIsTooLongIsRefused) {
 
 // error guess: see above; the whole channel is overwritten all the time
 TEST_F(ChannelTest, GarbageInTheSharedMemoryHarmsNobody) {
+#if defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "the thread that writes garbage stands for another process, so it races";
+#endif
   std::atomic<bool> stop{false};
   channel_caller end{one()};
   std::atomic<std::uint32_t> expected{0};  // the number of the next request
