@@ -3,6 +3,8 @@
 #pragma once
 // What a driver offers if its devices can be used again after a fault.
 
+#include <cuda.h>
+
 #include <cstddef>
 #include <string>
 
@@ -21,6 +23,8 @@ class device_recovery {
   /// the device returns the same sticky status until `replace`. Such a call has no effect on the
   /// device. Cost: one load.
   [[nodiscard]] virtual bool is_lost(int ordinal) const noexcept = 0;
+  /// Returns the sticky status that every call for a lost device returns, or CUDA_SUCCESS.
+  [[nodiscard]] virtual CUresult status(int ordinal) const noexcept = 0;
   /// Returns why the device was lost, for messages: for example "its worker process was killed by
   /// signal 9". Empty if it is not lost.
   [[nodiscard]] virtual std::string reason(int ordinal) const = 0;

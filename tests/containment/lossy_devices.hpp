@@ -40,6 +40,9 @@ class lossy_devices final : public driver::device_recovery {
   [[nodiscard]] bool is_lost(int ordinal) const noexcept override {
     return control().fault_of_device(ordinal) != 0;
   }
+  [[nodiscard]] CUresult status(int ordinal) const noexcept override {
+    return static_cast<CUresult>(control().fault_of_device(ordinal));
+  }
   [[nodiscard]] std::string reason(int ordinal) const override {
     if (!is_lost(ordinal)) { return {}; }
     return refuses_.load() ? "no worker process could be started" : "its worker process was lost";

@@ -22,6 +22,7 @@
 #include "support/devices.hpp"
 #include "support/eventually.hpp"
 #include "support/kernels.hpp"
+#include "support/scale.hpp"
 
 namespace flotilla::test {
 namespace {
@@ -98,7 +99,8 @@ class IsolatedDevice : public ::testing::TestWithParam<int> {
       }
       failed[device] =
           static_cast<std::size_t>(std::count(well[device].begin(), well[device].end(), false));
-      EXPECT_LT(failed[device], n / 2);
+      // With a sanitizer, all tasks may be in one batch.
+      if (!sanitized) { EXPECT_LT(failed[device], n / 2); }
     }
     return failed;
   }

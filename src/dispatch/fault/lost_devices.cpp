@@ -45,7 +45,10 @@ void lost_devices::check_usable(unsigned device, bool is_replaced) const {
 CUresult lost_devices::status_of(unsigned device) const noexcept {
   watched_device const& one = devices_[device];
   CUresult const noted = one.why.load(std::memory_order_relaxed);
-  return is_sticky(driver::status_of(noted)) ? noted : CUDA_ERROR_LAUNCH_FAILED;
+  if (is_sticky(driver::status_of(noted))) { return noted; }
+  // Nobody has called the driver since the loss.
+  CUresult const known = one.recovery->status(one.context.where().driver_ordinal);
+  return is_sticky(driver::status_of(known)) ? known : CUDA_ERROR_LAUNCH_FAILED;
 }
 
 std::string lost_devices::reason_of(unsigned device) const {
@@ -69,7 +72,7 @@ bool lost_devices::replace(unsigned device) noexcept {
   if (!one.recovery->is_lost(ordinal)) { one.recovery->kill(ordinal); }
   // Until `note_usable`, nobody takes the tasks of the old worker process for tasks that hang.
   CUresult healthy = CUDA_SUCCESS;
-  one.why.compare_exchange_strong(healthy, CUDA_ERROR_LAUNCH_FAILED, std::memory_order_relaxed);
+  one.why.compare_exchange_strong(healthy, status_of(device), std::memory_order_relaxed);
   return one.recovery->replace(ordinal);
 }
 

@@ -79,7 +79,8 @@ class lost_devices {
            !are_all_quarantined();
   }
   [[nodiscard]] bool are_all_quarantined() const noexcept {
-    return !devices_.empty() && quarantined_.load(std::memory_order_relaxed) == devices_.size();
+    // acquire: pairs with the releases in quarantine, so the caller sees the failures
+    return !devices_.empty() && quarantined_.load(std::memory_order_acquire) == devices_.size();
   }
   /// The failure of each task that a quarantined device gets. Call it only if `is_quarantined`.
   [[nodiscard]] std::shared_ptr<failure const> failure_of(unsigned device) const {

@@ -67,6 +67,11 @@ bool owner::is_lost(int ordinal) const noexcept {
   return found != nullptr && found->lost() != CUDA_SUCCESS;
 }
 
+CUresult owner::status(int ordinal) const noexcept {
+  isolated_device const* const found = device(ordinal);
+  return found != nullptr ? found->lost() : CUDA_SUCCESS;
+}
+
 std::string owner::reason(int ordinal) const {
   isolated_device* const found = device(ordinal);
   return found != nullptr ? found->reason() : std::string{};

@@ -52,6 +52,7 @@ class owner final : public driver::device_recovery {
   [[nodiscard]] std::recursive_mutex& shared_mutex() noexcept { return shared_mutex_; }
 
   [[nodiscard]] bool is_lost(int ordinal) const noexcept override;
+  [[nodiscard]] CUresult status(int ordinal) const noexcept override;
   [[nodiscard]] std::string reason(int ordinal) const override;
   void kill(int ordinal) noexcept override;
   [[nodiscard]] bool replace(int ordinal) noexcept override;
