@@ -4,33 +4,15 @@
 order of their streams and flotilla's tasks. Each test needs a GPU and its package."""
 
 import ctypes
-import os
-import pathlib
 
 import numpy as np
 import pytest
 
 import flotilla as fl
+from on_gpu import rt, saxpy  # noqa: F401 (fixtures)
 
 N = 1 << 20
 STEPS = 50
-
-
-@pytest.fixture
-def rt():
-    if not any(device.kind == "gpu" for device in fl.devices()):
-        pytest.skip("needs a GPU")
-    with fl.Runtime("cuda:0") as made:
-        yield made
-
-
-@pytest.fixture
-def saxpy(rt):
-    image = pathlib.Path(os.environ.get("FLOTILLA_TEST_IMAGE", "")).with_name("gpu.fatbin")
-    if not image.is_file():
-        pytest.skip(f"needs kernels for GPUs, but there is no file {image}")
-    types = "float, float const*, float*, int"
-    return rt.load(gpu=image.read_bytes()).kernel("saxpy", types)
 
 
 @pytest.fixture

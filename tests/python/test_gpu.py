@@ -3,13 +3,12 @@
 """What only a GPU shows: memory, streams and events of another user of the primary context."""
 
 import ctypes
-import os
-import pathlib
 
 import numpy as np
 import pytest
 
 import flotilla as fl
+from on_gpu import rt, saxpy  # noqa: F401 (fixtures)
 
 N = 1000
 
@@ -53,23 +52,6 @@ def driver():
     made = Driver()
     yield made
     made.close()
-
-
-@pytest.fixture
-def rt():
-    if not any(device.kind == "gpu" for device in fl.devices()):
-        pytest.skip("needs a GPU")
-    with fl.Runtime("cuda:0") as made:
-        yield made
-
-
-@pytest.fixture
-def saxpy(rt):
-    image = pathlib.Path(os.environ.get("FLOTILLA_TEST_IMAGE", "")).with_name("gpu.fatbin")
-    if not image.is_file():
-        pytest.skip(f"needs kernels for GPUs, but there is no file {image}")
-    types = "float, float const*, float*, int"
-    return rt.load(gpu=image.read_bytes()).kernel("saxpy", types)
 
 
 # requirement

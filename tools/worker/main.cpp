@@ -10,6 +10,14 @@
 
 #include "isolation/worker/server.hpp"
 
+#ifdef __SANITIZE_THREAD__
+/// Reports of races would be false here: ThreadSanitizer does not see that memory that is shared with
+/// the owner orders the accesses of both processes.
+extern "C" [[gnu::visibility("default")]] char const* __tsan_default_options() {
+  return "report_bugs=0";
+}
+#endif
+
 int main() {
   try {
     // _exit, because a kernel that hangs must not delay the end.

@@ -176,49 +176,23 @@ CUresult CUDAAPI set_mem_ops(CUgraphExec exec, CUgraphNode which,
              batch_mem_op_node{*node});
 }
 
-CUresult CUDAAPI add_copy(CUgraphNode* made, CUgraph graph, CUgraphNode const* ahead,
-                          std::size_t count, CUDA_MEMCPY3D const* node, CUcontext context) {
+// Copies and fills have entries of one shape.
+template <class Parameters, operation What, auto Entry>
+CUresult CUDAAPI add_memory(CUgraphNode* made, CUgraph graph, CUgraphNode const* ahead,
+                            std::size_t count, Parameters const* node, CUcontext context) {
   target const to = target_of_graph(graph);
-  if (to.device == nullptr) {
-    return base().graph_add_memcpy_node(made, graph, ahead, count, node, context);
-  }
+  if (to.device == nullptr) { return (base().*Entry)(made, graph, ahead, count, node, context); }
   if (node == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
-  return add(to, operation::graph_add_memcpy_node, made, graph, {ahead, count},
-             memory_node<CUDA_MEMCPY3D>{*node, context});
+  return add(to, What, made, graph, {ahead, count}, memory_node<Parameters>{*node, context});
 }
 
-CUresult CUDAAPI set_copy(CUgraphExec exec, CUgraphNode which, CUDA_MEMCPY3D const* node,
-                          CUcontext context) {
+template <class Parameters, operation What, auto Entry>
+CUresult CUDAAPI set_memory(CUgraphExec exec, CUgraphNode which, Parameters const* node,
+                            CUcontext context) {
   isolated_device* const on = device_of(exec);
-  if (on == nullptr) {
-    return base().graph_exec_memcpy_node_set_params(exec, which, node, context);
-  }
+  if (on == nullptr) { return (base().*Entry)(exec, which, node, context); }
   if (node == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
-  return set(*on, operation::graph_exec_memcpy_node_set_params, exec, which,
-             memory_node<CUDA_MEMCPY3D>{*node, context});
-}
-
-CUresult CUDAAPI add_fill(CUgraphNode* made, CUgraph graph, CUgraphNode const* ahead,
-                          std::size_t count, CUDA_MEMSET_NODE_PARAMS const* node,
-                          CUcontext context) {
-  target const to = target_of_graph(graph);
-  if (to.device == nullptr) {
-    return base().graph_add_memset_node(made, graph, ahead, count, node, context);
-  }
-  if (node == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
-  return add(to, operation::graph_add_memset_node, made, graph, {ahead, count},
-             memory_node<CUDA_MEMSET_NODE_PARAMS>{*node, context});
-}
-
-CUresult CUDAAPI set_fill(CUgraphExec exec, CUgraphNode which, CUDA_MEMSET_NODE_PARAMS const* node,
-                          CUcontext context) {
-  isolated_device* const on = device_of(exec);
-  if (on == nullptr) {
-    return base().graph_exec_memset_node_set_params(exec, which, node, context);
-  }
-  if (node == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
-  return set(*on, operation::graph_exec_memset_node_set_params, exec, which,
-             memory_node<CUDA_MEMSET_NODE_PARAMS>{*node, context});
+  return set(*on, What, exec, which, memory_node<Parameters>{*node, context});
 }
 
 CUresult CUDAAPI instantiate(CUgraphExec* made, CUgraph graph,
@@ -291,10 +265,17 @@ void put_graph_calls(driver::table& into) {
   put(into.graph_exec_kernel_node_set_params, &set_kernel);
   put(into.graph_add_batch_mem_op_node, &add_mem_ops);
   put(into.graph_exec_batch_mem_op_node_set_params, &set_mem_ops);
-  put(into.graph_add_memcpy_node, &add_copy);
-  put(into.graph_exec_memcpy_node_set_params, &set_copy);
-  put(into.graph_add_memset_node, &add_fill);
-  put(into.graph_exec_memset_node_set_params, &set_fill);
+  put(into.graph_add_memcpy_node,
+      &add_memory<CUDA_MEMCPY3D, operation::graph_add_memcpy_node, &api::graph_add_memcpy_node>);
+  put(into.graph_exec_memcpy_node_set_params,
+      &set_memory<CUDA_MEMCPY3D, operation::graph_exec_memcpy_node_set_params,
+                  &api::graph_exec_memcpy_node_set_params>);
+  put(into.graph_add_memset_node,
+      &add_memory<CUDA_MEMSET_NODE_PARAMS, operation::graph_add_memset_node,
+                  &api::graph_add_memset_node>);
+  put(into.graph_exec_memset_node_set_params,
+      &set_memory<CUDA_MEMSET_NODE_PARAMS, operation::graph_exec_memset_node_set_params,
+                  &api::graph_exec_memset_node_set_params>);
   put(into.graph_instantiate_with_params, &instantiate);
 }
 
