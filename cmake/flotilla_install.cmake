@@ -24,7 +24,7 @@ foreach(set flotilla-targets flotilla-static-targets)
   install(EXPORT ${set} NAMESPACE flotilla:: DESTINATION "${package_dir}" ${for_development})
 endforeach()
 # Isolated devices need it, so it comes with the library.
-install(TARGETS flotilla_worker
+install(TARGETS flotilla_worker EXPORT flotilla-targets
         RUNTIME DESTINATION "${CMAKE_INSTALL_LIBEXECDIR}/flotilla" COMPONENT library)
 if(TARGET flotilla_tool)
   install(TARGETS flotilla_tool RUNTIME COMPONENT tools)

@@ -16,12 +16,8 @@ namespace native {
 
 /// These functions convert a value to the corresponding type of cuda.h, or back. They do not
 /// transfer ownership. Threads: any.
-[[nodiscard]] inline CUstream stream(task_context const& context) noexcept {
-  return context.stream();
-}
-[[nodiscard]] inline CUcontext context(task_context const& context) noexcept {
-  return context.context();
-}
+[[nodiscard]] inline CUstream stream(task_context const& context) { return context.stream(); }
+[[nodiscard]] inline CUcontext context(task_context const& context) { return context.context(); }
 [[nodiscard]] inline CUresult status(driver_status status) noexcept {
   return static_cast<CUresult>(status);
 }

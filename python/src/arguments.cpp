@@ -133,6 +133,11 @@ class appender {
                  ? "is in the memory of a GPU, but the runtime has CPU devices"
                  : "is in the memory of the host, which a GPU cannot use; copy it to a buffer");
     }
+    if (owner_.any_isolated()) {
+      refuse(
+          "is in the memory of this process, which an isolated device cannot use; copy it to a "
+          "buffer");
+    }
     append_address_of(reinterpret_cast<std::uintptr_t>(array->data));
     kept_.add_foreign(array->kept);
     return true;

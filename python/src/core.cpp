@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <thread>
 #include <vector>
@@ -23,6 +24,17 @@ std::set<runtime_core*>& all_cores() {
 bool gpus_of(runtime const& of) noexcept {
   auto const all = of.devices();
   return !all.empty() && all.front().kind == device_kind::gpu;
+}
+
+std::vector<bool> isolated_devices_of(runtime const& of) {
+  std::vector<bool> made;
+  for (device const& each : of.devices()) {
+    auto const all = of.report_settings(each.ordinal).outcomes;
+    made.push_back(std::any_of(all.begin(), all.end(), [](setting_outcome const& one) {
+      return one.name == "isolation" && one.granted == "process";
+    }));
+  }
+  return made;
 }
 
 /// Clears a flag at the end of the block, also after an exception.
@@ -49,6 +61,7 @@ runtime_core::runtime_core(std::unique_ptr<runtime> made, bool is_single_threade
     : runtime_{std::move(made)},
       is_single_threaded_{is_single_threaded},
       has_gpus_{gpus_of(*runtime_)},
+      isolated_{isolated_devices_of(*runtime_)},
       process_{::getpid()},
       on_error_{std::move(on_error)} {
   all_cores().insert(this);

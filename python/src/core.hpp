@@ -56,6 +56,12 @@ class runtime_core : public std::enable_shared_from_this<runtime_core> {
   [[nodiscard]] bool is_closed() const noexcept { return is_closed_; }
   [[nodiscard]] bool is_single_threaded() const noexcept { return is_single_threaded_; }
   [[nodiscard]] bool has_gpus() const noexcept { return has_gpus_; }
+  /// Whether the device runs in a process of its own, so that nothing in this process can use its
+  /// memory.
+  [[nodiscard]] bool is_isolated(unsigned device) const { return isolated_.at(device); }
+  [[nodiscard]] bool any_isolated() const noexcept {
+    return std::find(isolated_.begin(), isolated_.end(), true) != isolated_.end();
+  }
   /// Whether this process is a child of the one that made the runtime.
   [[nodiscard]] bool is_in_child() const noexcept;
   [[nodiscard]] error_handler const& on_error() const noexcept { return on_error_; }
@@ -106,6 +112,7 @@ class runtime_core : public std::enable_shared_from_this<runtime_core> {
   std::unique_ptr<runtime> runtime_;
   bool const is_single_threaded_;
   bool const has_gpus_;
+  std::vector<bool> const isolated_;  // by device
   pid_t const process_;
   error_handler on_error_;
   bool is_closed_ = false;

@@ -112,10 +112,14 @@ void data_function::call(task_context& task) {
   for (std::size_t i = 0; i < uses_.size(); ++i) {
     used const& each = uses_[i];
     if (each.objects.is_token()) { continue; }
+    if (!task.has_stream()) {
+      throw invalid_argument(
+          "device " + std::to_string(task.device().ordinal.value) +
+          " is isolated, so a function cannot use data in its memory; use a kernel or host data");
+    }
     views.append(scope.add({true, each.objects, strides_of(each.objects, places_[i]),
-                            reinterpret_cast<std::uintptr_t>(places_[i].address),
-                            reinterpret_cast<std::uintptr_t>(task.stream()), each.is_read_only,
-                            task.device().kind == device_kind::gpu}));
+                            reinterpret_cast<std::uintptr_t>(places_[i].address), stream_of(task),
+                            each.is_read_only, task.device().kind == device_kind::gpu}));
   }
   call_with_context(function_.get(), task, views);
 }

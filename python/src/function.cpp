@@ -5,6 +5,7 @@
 #include <nanobind/stl/string.h>
 
 #include <cstdint>
+#include <string>
 #include <tuple>
 #include <utility>
 
@@ -25,6 +26,14 @@ struct py_task_context {
   std::uintptr_t context = 0;
   std::uintptr_t stream = 0;
 
+  [[nodiscard]] py_task_context const& with_stream() const {
+    if (checked().stream == 0) {
+      throw invalid_argument("device " + std::to_string(device) +
+                             " is isolated, so its context and streams are in another process, and "
+                             "a function cannot use them");
+    }
+    return *this;
+  }
   [[nodiscard]] py_task_context const& checked() const {
     if (!is_valid) {
       throw invalid_handle(
@@ -74,9 +83,10 @@ void call_unraisable(PyObject* function, nb::object const& error) {
 }
 
 nb::object context_of(task_context& task) {
+  bool const has_stream = task.has_stream();
   return nb::cast(py_task_context{true, task.device().ordinal.value,
-                                  reinterpret_cast<std::uintptr_t>(task.context()),
-                                  reinterpret_cast<std::uintptr_t>(task.stream())});
+                                  has_stream ? reinterpret_cast<std::uintptr_t>(task.context()) : 0,
+                                  stream_of(task)});
 }
 
 nb::object object_of(std::exception_ptr const& why) {
@@ -136,14 +146,14 @@ void bind_functions(nb::module_& to) {
           "device", [](py_task_context const& c) { return c.checked().device; },
           "The ordinal of the device.")
       .def_prop_ro(
-          "context", [](py_task_context const& c) { return c.checked().context; },
+          "context", [](py_task_context const& c) { return c.with_stream().context; },
           "The CUcontext, as a number.")
       .def_prop_ro(
-          "stream", [](py_task_context const& c) { return c.checked().stream; },
+          "stream", [](py_task_context const& c) { return c.with_stream().stream; },
           "The CUstream, as a number. The task ends when the work in it has ended.")
       .def(
           "__cuda_stream__",
-          [](py_task_context const& c) { return nb::make_tuple(0, c.checked().stream); },
+          [](py_task_context const& c) { return nb::make_tuple(0, c.with_stream().stream); },
           "The stream for other packages: (0, stream).");
 }
 

@@ -5,6 +5,7 @@
 
 #include <nanobind/nanobind.h>
 
+#include <cstdint>
 #include <exception>
 #include <functional>
 
@@ -19,6 +20,11 @@ class py_ticket;
 /// Makes the callable of a task that calls function(task).
 /// @param runtime  The Python object of the runtime, which the callable keeps.
 [[nodiscard]] callable task_function(nb::handle runtime, nb::handle function);
+
+/// Returns the handle of the stream of a task, or 0 if its device is isolated.
+[[nodiscard]] inline std::uintptr_t stream_of(task_context const& task) {
+  return task.has_stream() ? reinterpret_cast<std::uintptr_t>(task.stream()) : 0;
+}
 
 /// Makes the function of a host task, which calls function().
 [[nodiscard]] std::function<void()> host_function(nb::handle runtime, nb::handle function);

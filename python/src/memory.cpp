@@ -52,6 +52,11 @@ void storage::end_export() noexcept {
   }
 }
 
+bool storage::is_isolated() const {
+  auto const* const buffer = std::get_if<device_buffer<std::byte>>(&memory_);
+  return buffer != nullptr && owner_->is_isolated(buffer->device().value);
+}
+
 bool storage::free() noexcept {
   if (exports_ != 0) { return false; }
   memory_ = std::monostate{};

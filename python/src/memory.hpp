@@ -50,10 +50,12 @@ class storage final : public owned_part {
     return std::holds_alternative<foreign_memory>(memory_);
   }
   /// Whether the host can read and write the memory.
-  [[nodiscard]] bool is_on_host() const noexcept {
-    return is_pinned() ||
-           (std::holds_alternative<device_buffer<std::byte>>(memory_) && !owner_->has_gpus());
+  [[nodiscard]] bool is_on_host() const {
+    return is_pinned() || (std::holds_alternative<device_buffer<std::byte>>(memory_) &&
+                           !owner_->has_gpus() && !is_isolated());
   }
+  /// Whether only the process of an isolated device can use the memory.
+  [[nodiscard]] bool is_isolated() const;
   [[nodiscard]] std::uintptr_t address();
 
   /// Between these calls, arrays outside view the memory, and it is not freed.

@@ -53,17 +53,22 @@ void* address_or_any(py_buffer const& of) {
   return address == 0 ? any : reinterpret_cast<void*>(address);
 }
 
-[[noreturn]] void refuse_host_access() {
-  throw nb::buffer_error(
-      "the buffer is in the memory of a GPU, which the host cannot read; copy it with "
-      "Runtime.submit(buffer.copy_to(array))");
+constexpr char const* isolated_memory =
+    "the buffer is in the memory of an isolated device, which no other code of this process can "
+    "use; copy it with Runtime.submit(buffer.copy_to(array))";
+
+[[noreturn]] void refuse_host_access(py_buffer const& of) {
+  throw nb::buffer_error(of.memory->is_isolated()
+                             ? isolated_memory
+                             : "the buffer is in the memory of a GPU, which the host cannot read; "
+                               "copy it with Runtime.submit(buffer.copy_to(array))");
 }
 
 int get_buffer(PyObject* self, Py_buffer* view, int flags) {
   view->obj = nullptr;
   try {
     py_buffer const& of = nb::cast<py_buffer const&>(nb::handle{self});
-    if (!of.memory->is_on_host()) { refuse_host_access(); }
+    if (!of.memory->is_on_host()) { refuse_host_access(of); }
     view->buf = address_or_any(of);
     auto layout = std::make_unique<export_layout>(of);
     view->len = static_cast<Py_ssize_t>(of.bytes());
@@ -100,6 +105,7 @@ PyType_Slot buffer_slots[] = {
 /// The kind of a device in DLPack, and its number.
 std::pair<int, int> dlpack_device(py_buffer const& of) {
   if (of.memory->is_on_host()) { return {nb::device::cpu::value, 0}; }
+  if (of.memory->is_isolated()) { throw nb::buffer_error(isolated_memory); }
   auto const device = of.on_device().device().value;
   return {nb::device::cuda::value, of.owner().usable().devices()[device].driver_ordinal};
 }
@@ -128,6 +134,7 @@ nb::dict cuda_interface(py_buffer const& of) {
     throw nb::attribute_error(
         "the buffer is not in the memory of a GPU, so it has no __cuda_array_interface__");
   }
+  if (of.memory->is_isolated()) { throw nb::attribute_error(isolated_memory); }
   nb::dict made;
   std::string const type =
       "<" + std::string{of.element.letter()} + std::to_string(of.element.bytes);
@@ -176,14 +183,15 @@ py_buffer part_of(py_buffer const& of, nb::handle which) {
 nb::object to_array(nb::handle self, nb::args const& /*arguments*/, nb::kwargs const& options) {
   py_buffer const& of = nb::cast<py_buffer const&>(self);
   static_cast<void>(of.owner().usable());
-  if (!of.memory->is_on_host()) { refuse_host_access(); }
+  if (!of.memory->is_on_host()) { refuse_host_access(of); }
   nb::object const view = nb::steal(PyMemoryView_FromObject(self.ptr()));
   if (!view.is_valid()) { nb::raise_python_error(); }
   return nb::module_::import_("numpy").attr("asarray")(view, **options);
 }
 
 nb::object to_numpy(nb::handle self) {
-  if (!nb::cast<py_buffer const&>(self).memory->is_on_host()) { refuse_host_access(); }
+  py_buffer const& of = nb::cast<py_buffer const&>(self);
+  if (!of.memory->is_on_host()) { refuse_host_access(of); }
   return nb::module_::import_("numpy").attr("asarray")(self);
 }
 

@@ -52,7 +52,7 @@ void check_time(char const* function, char const* name, std::chrono::microsecond
 void check_nth(char const* function, std::uint64_t nth) {
   if (nth == 0) {
     throw invalid_argument(std::string{function} +
-                           ": nth is 0, but must be at least 1 (1 means the next call or kernel)");
+                           ": nth is 0, but must be at least 1 (1 means the next one)");
   }
 }
 
@@ -142,6 +142,13 @@ void hang_kernel(cpu_device device, std::uint64_t nth, std::chrono::microseconds
 void release_kernels(cpu_device device) {
   check_device("release_kernels", device);
   inject("release_kernels", device_in_words(device), "release=" + text_of(device));
+}
+
+void lose_completion(cpu_device device, std::uint64_t nth) {
+  check_device("lose_completion", device);
+  check_nth("lose_completion", nth);
+  inject("lose_completion", device_in_words(device),
+         "lose=" + text_of(device) + "@" + std::to_string(nth));
 }
 
 void slow_copies(cpu_device device, std::size_t bytes_per_second) {

@@ -65,6 +65,22 @@ kernel_reach reach_of(dispatch::runtime_state& state, unsigned device, std::uint
   return has_access ? kernel_reach::own_device : kernel_reach::nowhere;
 }
 
+dispatch::lost_devices const& isolated_devices(dispatch::runtime_state& state) {
+  return state.waits.with().shared.lost;
+}
+
+/// @param what  What cannot work with an isolated device, and why, for the message.
+/// @throws invalid_argument  A device of the runtime is isolated.
+void refuse_isolated(dispatch::runtime_state& state, char const* what) {
+  dispatch::lost_devices const& lost = isolated_devices(state);
+  if (!lost.any_isolated()) { return; }
+  for (unsigned i = 0; i < state.devices.size(); ++i) {
+    if (!lost.is_isolated(i)) { continue; }
+    throw invalid_argument(std::string{what} + ", but device " + std::to_string(i) +
+                           " of the runtime is isolated: its context is in another process");
+  }
+}
+
 }  // namespace
 
 device_range view_device_memory(runtime& owner, device_ordinal device, void const* memory,
@@ -86,6 +102,12 @@ device_range view_device_memory(runtime& owner, device_ordinal device, void cons
         "view_device_memory: the memory at " + of_address(address) + " is on the driver's device " +
         std::to_string(facts.device) + ", but device " + std::to_string(device.value) +
         " of the runtime is the driver's device " + std::to_string(info.driver_ordinal));
+  }
+  if (!isolated_devices(state).can_access(device.value, address)) {
+    throw invalid_argument(
+        "view_device_memory: device " + std::to_string(device.value) +
+        " is isolated, so its kernels cannot access the memory at " + of_address(address) +
+        ", which this process has allocated; use a device_buffer or host_buffer");
   }
   return {&impl, device, address, bytes, reach_of(state, device.value, address, facts.place)};
 }
@@ -111,6 +133,7 @@ host_memory check_pinned_memory(runtime& owner, void const* memory, std::size_t 
 kernel_ref adopt_kernel(runtime& owner, CUkern_st* handle,
                         std::span<parameter_layout const> layout) {
   dispatch::runtime_state& state = dispatch::runtime_state::of(access::impl(owner));
+  refuse_isolated(state, "adopt_kernel: a kernel of the application is in this process");
   return dispatch::ref_of(state, state.programs.adopt(handle, layout));
 }
 
@@ -134,6 +157,8 @@ void enqueue_wait(ticket const& task, CUstream_st* stream) {
   auto const keep = waits.keep_runtime();
   if (keep.over()) { return; }  // all tasks of the runtime have ended
   state.usage.check_usable();
+  detail::refuse_isolated(
+      state, "enqueue_wait: the stream is in this process, where it cannot wait for a task");
   bool const shares_connections = waits.check(stream);
   // From now on, work of the application may order other tasks after this one, and the order check
   // cannot see that work.

@@ -43,22 +43,6 @@ void untyped_launch::check_next(std::size_t bytes) const {
   }
 }
 
-untyped_launch& untyped_launch::append(void const* value, std::size_t bytes) {
-  auto const& parameters = signature_.parameters;
-  if (size_ >= parameters.size() || parameters[size_].bytes != bytes) [[unlikely]] {
-    check_next(bytes);  // throws
-  }
-  std::uint32_t const offset = parameters[size_].offset;
-  // With a constant size, the compiler makes one instruction of the copy.
-  switch (bytes) {
-    case 4: detail::launch_builder::put(made_, offset, value, 4); break;
-    case 8: detail::launch_builder::put(made_, offset, value, 8); break;
-    default: detail::launch_builder::put(made_, offset, value, bytes);
-  }
-  ++size_;
-  return *this;
-}
-
 untyped_launch& untyped_launch::append_range(detail::device_range const& range, bool is_read_only) {
   std::uintptr_t const address = range.address();
   check_next(sizeof address);

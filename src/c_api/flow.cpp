@@ -17,6 +17,7 @@
 #include "c_api/data_view.hpp"
 #include "c_api/objects.hpp"
 #include "c_api/submit.hpp"
+#include "c_api/task_context.hpp"
 #include "c_api/use_of.hpp"
 #include "c_api/user_pointer.hpp"
 
@@ -81,8 +82,7 @@ using body_pointer = std::unique_ptr<data_function>;
 struct device_body {
   body_pointer held;
   void operator()(task_context& task) const {
-    flotilla_task_context const context{sizeof context, task.device().ordinal.value, task.context(),
-                                        task.stream()};
+    flotilla_task_context const context = context_of(task);
     held->call(&context);
   }
 };

@@ -10,6 +10,7 @@
 #include "c_api/call.hpp"
 #include "c_api/objects.hpp"
 #include "c_api/submit.hpp"
+#include "c_api/task_context.hpp"
 #include "c_api/user_pointer.hpp"
 
 namespace flotilla::c_api {
@@ -22,8 +23,7 @@ class function_call {
   function_call(flotilla_function function, user_pointer user, char const* label)
       : function_{function}, user_{std::move(user)}, label_{label == nullptr ? "" : label} {}
   void operator()(task_context& task) {
-    flotilla_task_context const context{sizeof context, task.device().ordinal.value, task.context(),
-                                        task.stream()};
+    flotilla_task_context const context = context_of(task);
     if (int const code = function_(user_.get(), &context); code != 0) {
       std::string const label = label_.empty() ? "" : ", label '" + label_ + "',";
       throw task_failed(code, "a function of the program" + label + " on device " +

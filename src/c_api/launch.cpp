@@ -15,6 +15,7 @@
 #include "c_api/call.hpp"
 #include "c_api/launch_of.hpp"
 #include "c_api/objects.hpp"
+#include "c_api/prepared_launch.hpp"
 #include "c_api/submit.hpp"
 
 namespace flotilla::c_api {
@@ -69,9 +70,10 @@ flotilla_status flotilla_submit_launch(flotilla_kernel kernel, flotilla_shape sh
                                        flotilla_task_options const* options,
                                        flotilla_ticket* ticket) {
   return guarded_submit("flotilla_submit_launch", ticket, [&] {
-    held_kernel const& held = object(kernel);
-    flotilla::untyped_launch const made = launch_of(held, shape, arguments_of(arguments, count));
-    submit(held.owner.rt, made.complete(), options, ticket);
+    prepared_launch::with(kernel, shape, arguments_of(arguments, count),
+                          [&](held_kernel const& held, flotilla::launch const& made) {
+                            submit(held.owner.rt, made, options, ticket);
+                          });
   });
 }
 

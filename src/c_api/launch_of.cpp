@@ -62,9 +62,7 @@ untyped_launch begin_launch(held_kernel const& kernel, flotilla_shape const& sha
 untyped_launch launch_of(held_kernel const& kernel, flotilla_shape const& shape,
                          std::span<flotilla_argument const> arguments) {
   untyped_launch made = begin_launch(kernel, shape);
-  for (flotilla_argument const& each : arguments) {
-    append_argument(made, made.size(), each, kernel);
-  }
+  append_arguments(made, kernel, arguments);
   return made;
 }
 

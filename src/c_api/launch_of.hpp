@@ -45,6 +45,15 @@ void append_argument(Launch& to, std::size_t index, flotilla_argument const& giv
   to.append(&address, sizeof address);  // the same address on all devices
 }
 
+/// Appends all arguments. @throws refused_call, invalid_argument, wrong_runtime
+template <class Launch>
+void append_arguments(Launch& to, held_kernel const& kernel,
+                      std::span<flotilla_argument const> arguments) {
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    append_argument(to, i, arguments[i], kernel);
+  }
+}
+
 /// Makes a launch without arguments.
 [[nodiscard]] untyped_launch begin_launch(held_kernel const& kernel, flotilla_shape const& shape);
 

@@ -8,6 +8,14 @@
 
 namespace flotilla::context {
 
+namespace {
+
+std::string in_words(device const& one) {
+  return "device " + std::to_string(one.ordinal.value) + " (" + one.name + ")";
+}
+
+}  // namespace
+
 void isolate(choice& chosen, std::span<request const> requests, std::string const& worker_path) {
   std::vector<isolated::isolated_choice> devices;
   for (std::size_t i = 0; i < requests.size(); ++i) {
@@ -16,8 +24,8 @@ void isolate(choice& chosen, std::span<request const> requests, std::string cons
     device const& one = chosen.devices[i];
     context_source const from = asked.context.value_or(context_source::owned());
     if (from.kind != context_source::kinds::owned || asked.exec_affinity) {
-      throw invalid_argument("device " + std::to_string(one.ordinal.value) + " (" + one.name +
-                             "): setting 'isolation' = process requires an owned context without "
+      throw invalid_argument(in_words(one) +
+                             ": setting 'isolation' = process requires an owned context without "
                              "'exec_affinity', but the context source is " +
                              to_string(from));
     }
@@ -25,6 +33,17 @@ void isolate(choice& chosen, std::span<request const> requests, std::string cons
     devices.push_back({one.driver_ordinal, wants_spare});
   }
   if (devices.empty()) { return; }
+  // A program is loaded for all devices of a runtime at once, into one process or into workers.
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    if (requests[i].settings.isolation.value_or(isolation::none) == isolation::process) {
+      continue;
+    }
+    throw invalid_argument(
+        in_words(chosen.devices[i]) +
+        ": setting 'isolation' is none, but it is process for another device of the runtime; it "
+        "must "
+        "be the same for all of them. Use a second runtime for devices that are not isolated");
+  }
   chosen.api = isolated::isolate(chosen.api, devices, worker_path);
   chosen.text += "; isolated devices run in " + isolated::worker_program(worker_path);
 }

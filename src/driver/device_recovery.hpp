@@ -6,6 +6,7 @@
 #include <cuda.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 namespace flotilla::driver {
@@ -30,6 +31,9 @@ class device_recovery {
   [[nodiscard]] virtual std::string reason(int ordinal) const = 0;
   /// Ends the worker, for example because a kernel hangs. The device is then lost.
   virtual void kill(int ordinal) noexcept = 0;
+  /// Ends the process of the worker as a crash would: the device is lost as soon as somebody
+  /// notices that the process has ended. For fault injection.
+  virtual void crash(int ordinal) noexcept = 0;
   /// Gives a lost device a new worker. The caller must hold the lease of the device. Blocks until
   /// the old process is gone, so that nothing of it can still write to memory, and until the
   /// successor has all objects of the device.
@@ -40,6 +44,9 @@ class device_recovery {
   /// complete.
   /// @return false  No successor could be started: the device stays lost, and `reason` says why.
   [[nodiscard]] virtual bool replace(int ordinal) noexcept = 0;
+
+  /// Returns whether kernels on the device can access the memory at `address`.
+  [[nodiscard]] virtual bool can_access(int ordinal, std::uintptr_t address) const = 0;
 
   /// Returns memory that is all zeros and that cuMemHostRegister accepts. An isolated device cannot
   /// use other memory of this process, because its worker has no access to it.

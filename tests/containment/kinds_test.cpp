@@ -45,16 +45,16 @@ TEST_P(LostKinds, CopiesAndFillsRunAgain) {
       std::fill(result.begin(), result.end(), 0);
       int const before = devices().replacements();
       ticket const up = rt().submit(x.copy_from(source));
-      if (round == 0) { devices().lose(0); }
+      if (round == 0) { devices().crash(0); }
       ticket const across = rt().submit(y.copy_from(x), {.after = {up}});
       rt().pump();
-      if (round == 1) { devices().lose(0); }
+      if (round == 1) { devices().crash(0); }
       ticket const fill = rt().submit(x.span().fill(7), {.after = {across}});
       ticket const down = rt().submit(y.copy_to(std::span{result}), {.after = {fill}});
       rt().pump();
-      if (round == 2) { devices().lose(0); }
+      if (round == 2) { devices().crash(0); }
       ticket const other = rt().submit(x.copy_to(pinned), {.after = {fill}});
-      if (round == 3) { devices().lose(0); }
+      if (round == 3) { devices().crash(0); }
       for (ticket const* each : {&up, &across, &fill, &down, &other}) {
         EXPECT_EQ(ending_of(*each), ending::well) << size << " " << round;
       }
@@ -115,7 +115,7 @@ TEST_P(LostKinds, AReplayInFlightFails) {
   ASSERT_TRUE(pumping(rt(), [&] { return read_one(others, 0) == 2; }));
   // The device may not have launched its part yet, and then hangs on the successor.
   EXPECT_TRUE(pumping(rt(), [&] {
-    devices().lose(0);
+    devices().crash(0);
     return hit.ready();
   }));
   EXPECT_NE(ending_of(hit), ending::well);
@@ -136,7 +136,7 @@ TEST_P(LostKinds, CallablesRunOnce) {
   std::vector<ticket> all;
   for (int i = 0; i < 40; ++i) {
     all.push_back(rt().submit([&](task_context&) { runs.fetch_add(1); }, {.device = first}));
-    if (i == 20) { devices().lose(0); }
+    if (i == 20) { devices().crash(0); }
   }
   int well = 0, lost = 0;
   for (ticket const& each : all) {
@@ -159,7 +159,7 @@ TEST_P(LostKinds, HostTasksAndContinuationsRunOnce) {
     tasks.push_back(rt().submit(count(counters, i), {.repeatable = true}));
     tasks.back().then([&](std::exception_ptr const&) { continued.fetch_add(1); });
     after.push_back(submit_host(rt(), [&] { hosts.fetch_add(1); }, {.after = {tasks.back()}}));
-    if (i == n / 2) { devices().lose(0); }
+    if (i == n / 2) { devices().crash(0); }
   }
   for (ticket const& each : tasks) { EXPECT_EQ(ending_of(each), ending::well); }
   for (ticket const& each : after) { EXPECT_EQ(ending_of(each), ending::well); }

@@ -137,10 +137,10 @@ TEST_P(LostLaunches, ATaskThatIsSuspectTwiceFails) {
 TEST_P(LostLaunches, AnIdleDeviceIsReplaced) {
   start();
   rt().submit(nothing(), {.device = first}).wait();
-  devices().lose(0);
+  devices().crash(0);
   for (int i = 0; i < 20; ++i) { rt().submit(nothing(), {.device = first}).wait(); }
   EXPECT_EQ(devices().replacements(), 1);
-  devices().lose(0);
+  devices().crash(0);
   device_buffer<word> const made = zeros(100, first);  // a control operation
   EXPECT_EQ(read(made), std::vector<word>(100, 0));
   EXPECT_EQ(devices().replacements(), 2);
@@ -156,7 +156,7 @@ TEST_P(LostLaunches, FanInOfALostTaskFails) {
   for (word i = 0; i < n; ++i) {
     middle.push_back(rt().submit(count(counters, i), {.after = {root}, .repeatable = i % 2 == 0}));
   }
-  devices().lose(0);
+  devices().crash(0);
   ticket const end = rt().submit(count(counters, n + 1), {.after = dependency_list{middle}});
   bool any_lost = ending_of(root) != ending::well;
   for (ticket const& each : middle) { any_lost = ending_of(each) != ending::well || any_lost; }
@@ -179,7 +179,7 @@ TEST_P(LostLaunches, ManyLossesDoNotGrow) {
     std::vector<ticket> tasks;
     for (word i = 0; i < n; ++i) {
       tasks.push_back(rt().submit(count(counters, i), {.device = first}));
-      if (i == n / 2) { devices().lose(0); }
+      if (i == n / 2) { devices().crash(0); }
     }
     for (ticket const& each : tasks) { good += ending_of(each) == ending::well ? 1 : 0; }
   }
@@ -205,7 +205,7 @@ TEST_P(LostLaunches, TasksBehindASuspectRunOnTheSuccessor) {
   std::vector<ticket> behind;
   for (word i = 0; i < n; ++i) { behind.push_back(rt().submit(count(counters, i))); }
   rt().pump();
-  devices().lose(0);
+  devices().crash(0);
   EXPECT_EQ(ending_of(hung), ending::lost);
   testing::clear_faults();  // the kernel may have been abandoned before it hung
   for (ticket const& each : behind) { EXPECT_EQ(ending_of(each), ending::well); }

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -31,8 +32,6 @@ class lossy_devices final : public driver::device_recovery {
     }
   }
 
-  /// Loses a device at once, as if its worker process had been killed.
-  void lose(int ordinal) noexcept { control().lose_device(ordinal, CUDA_ERROR_LAUNCH_FAILED); }
   /// From now on, no successor can be started.
   void refuse_replacements() noexcept { refuses_.store(true); }
   [[nodiscard]] int replacements() const noexcept { return replacements_.load(); }
@@ -50,12 +49,17 @@ class lossy_devices final : public driver::device_recovery {
   void kill(int ordinal) noexcept override {
     control().lose_device(ordinal, CUDA_ERROR_LAUNCH_TIMEOUT);
   }
+  /// Loses a device at once, as if its worker process had been killed.
+  void crash(int ordinal) noexcept override {
+    control().lose_device(ordinal, CUDA_ERROR_LAUNCH_FAILED);
+  }
   [[nodiscard]] bool replace(int ordinal) noexcept override {
     if (refuses_.load()) { return false; }
     control().replace_device(ordinal);
     replacements_.fetch_add(1);
     return true;
   }
+  [[nodiscard]] bool can_access(int, std::uintptr_t) const override { return true; }
   [[nodiscard]] void* allocate_shared(std::size_t bytes) override {
     constexpr std::size_t page = 4096;
     std::size_t const whole = (bytes + page - 1) / page * page;

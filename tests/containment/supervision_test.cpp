@@ -40,7 +40,7 @@ INSTANTIATE_TEST_SUITE_P(workers, Supervision, ::testing::Values(0, 2));
 TEST_P(Supervision, TooManyLossesQuarantineADevice) {
   start({.restart = {.intensity = 2, .period = 1h}});
   for (int loss = 0; loss < 2; ++loss) {
-    devices().lose(0);
+    devices().crash(0);
     rt().submit(nothing(), {.device = first}).wait();
   }
   testing::hang_kernel(rt().devices()[0], 1);
@@ -51,7 +51,7 @@ TEST_P(Supervision, TooManyLossesQuarantineADevice) {
     open.push_back(rt().submit(nothing(), {.device = first, .after = {open.front()}}));
     open.push_back(rt().submit([](task_context&) {}, {.device = first}));
   }
-  devices().lose(0);
+  devices().crash(0);
   EXPECT_EQ(ending_of(open.front()), ending::lost);
   for (ticket const& each : open) { EXPECT_NE(ending_of(each), ending::well); }
   EXPECT_EQ(devices().replacements(), 2);
@@ -64,7 +64,7 @@ TEST_P(Supervision, ADeviceWithoutSuccessorIsQuarantined) {
   start();
   rt().submit(nothing(), {.device = first}).wait();
   devices().refuse_replacements();
-  devices().lose(0);
+  devices().crash(0);
   ticket const task = rt().submit(nothing(), {.device = first});
   EXPECT_THAT(thrown<device_fault>([&] { task.wait(); }),
               HasSubstr("no worker process could be started"));
@@ -75,8 +75,8 @@ TEST_P(Supervision, ADeviceWithoutSuccessorIsQuarantined) {
 TEST_P(Supervision, ARuntimeWithoutDevicesEnds) {
   start({.restart = {.intensity = 0}});
   std::vector<ticket> free;
-  devices().lose(0);
-  devices().lose(1);
+  devices().crash(0);
+  devices().crash(1);
   try {
     for (int i = 0; i < 50; ++i) { free.push_back(rt().submit(nothing())); }
   } catch (device_fault const&) {
@@ -95,7 +95,7 @@ TEST_P(Supervision, ARuntimeWithoutDevicesEnds) {
 TEST_P(Supervision, ThePeriodAndTheBackOffCount) {
   start({.restart = {.intensity = 1, .period = 30ms}});
   for (int loss = 0; loss < 3; ++loss) {
-    devices().lose(0);
+    devices().crash(0);
     rt().submit(nothing(), {.device = first}).wait();
     std::this_thread::sleep_for(40ms);
   }
@@ -107,7 +107,7 @@ TEST_P(Supervision, TheBackOffDelaysTheSecondReplacement) {
   start({.restart = {.period = 1h, .back_off = 100ms}});
   auto const replace = [&] {
     auto const begun = std::chrono::steady_clock::now();
-    devices().lose(0);
+    devices().crash(0);
     ticket const task = rt().submit(nothing(), {.device = first});
     rt().pump();
     bool const restarting = health(rt(), first) == device_health::restarting;

@@ -5,15 +5,11 @@
 
 #include <gmock/gmock.h>
 #include <signal.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdint>
-#include <filesystem>
-#include <fstream>
-#include <string>
 #include <vector>
 
 #include <flotilla/flotilla.hpp>
@@ -22,27 +18,13 @@
 #include "support/devices.hpp"
 #include "support/eventually.hpp"
 #include "support/kernels.hpp"
+#include "support/worker_processes.hpp"
 
 namespace flotilla::test {
 namespace {
 
 using namespace std::chrono_literals;
 using word = std::uint32_t;
-
-/// Returns the worker processes of this process that are alive.
-std::vector<pid_t> workers_of_this_process() {
-  std::vector<pid_t> found;
-  for (auto const& each : std::filesystem::directory_iterator{"/proc"}) {
-    std::ifstream file{each.path() / "stat"};
-    std::string pid, name, state, parent;
-    if (!(file >> pid >> name >> state >> parent)) { continue; }
-    if (name.starts_with("(flotilla-worke") && parent == std::to_string(::getpid()) &&
-        state != "Z") {
-      found.push_back(static_cast<pid_t>(std::stol(pid)));
-    }
-  }
-  return found;
-}
 
 /// Two isolated devices. The parameter is the number of workers of the runtime.
 class IsolatedDevice : public ::testing::TestWithParam<int> {
@@ -122,6 +104,27 @@ TEST_P(IsolatedDevice, SurvivesTheDeathOfItsWorkerInAFlood) {
   }
   EXPECT_EQ(health(rt, first), device_health::ok);
   EXPECT_EQ(health(rt, second), device_health::ok);
+}
+
+// requirement: a program can kill the worker that it chooses
+TEST_P(IsolatedDevice, KillWorkerKillsTheWorkerOfItsDevice) {
+  runtime rt{options()};
+  auto const failed = flood(rt, [&] { testing::kill_worker(rt, second); });
+  EXPECT_EQ(failed[0], 0u);
+  EXPECT_EQ(health(rt, second), device_health::ok);
+  EXPECT_THROW(testing::kill_worker(rt, device_ordinal{2}), unknown_device);
+}
+
+// requirement: an isolated device whose worker loses completions goes on
+TEST_P(IsolatedDevice, LostCompletionsAreFound) {
+  runtime rt{options(200ms)};
+  ::testing::internal::CaptureStderr();
+  auto const failed = flood(rt, [&] {
+    for (std::uint64_t i : {1, 2, 4, 8}) { testing::lose_completion(rt.devices()[0], i); }
+  });
+  static_cast<void>(::testing::internal::GetCapturedStderr());
+  EXPECT_EQ(failed[0], 0u);
+  EXPECT_EQ(failed[1], 0u);
 }
 
 // requirement

@@ -64,6 +64,35 @@ TEST_F(Health, ADeviceIsStuckUntilItsKernelEnds) {
   }
 }
 
+// requirement: a task whose end the device does not report ends after `stuck_after`, or with the
+// next work in its stream. The report names it, and the device is not stuck
+TEST_F(Health, ALostCompletionIsFound) {
+  for (int const workers : {0, 2}) {
+    runtime rt{options(workers, 30ms)};
+    test_program const program{rt};
+    launch const nothing = program.nothing.with_shape({1}, {1})();
+    device_buffer<std::uint32_t> word{rt, second, 1};
+    host_buffer<std::uint32_t> seen{rt, 1};
+    // The first launch of a kernel is timed by events, which report its end as well.
+    for (int i = 0; i < 100; ++i) { rt.submit(nothing, {.device = second}).wait(); }
+    ::testing::internal::CaptureStderr();
+    for (std::uint32_t i = 0; i < 4; ++i) {
+      testing::lose_completion(rt.devices()[1], 1);
+      ticket const task = i % 2 == 0 ? rt.submit(nothing, {.device = second, .label = "unreported"})
+                                     : rt.submit(word.span().fill(i));
+      EXPECT_TRUE(ended(task));
+      EXPECT_EQ(health(rt, second), device_health::ok);
+      testing::clear_faults();
+    }
+    rt.submit(word.copy_to(seen)).wait();
+    EXPECT_EQ(seen[0], 3u);
+    std::string const text = ::testing::internal::GetCapturedStderr();
+    EXPECT_THAT(text, HasSubstr("has not reported the end of work that has ended"));
+    EXPECT_THAT(text, HasSubstr("unreported"));
+    EXPECT_THAT(text, Not(HasSubstr("is stuck")));
+  }
+}
+
 // requirement: a task behind a kernel that hangs ends at its deadline
 TEST_F(Health, DeadlinesPassOnADeviceThatHangs) {
   for (int const workers : {0, 2}) {

@@ -114,6 +114,35 @@ TEST_F(TestingRecipes, AKernelHangs) {
 }
 
 // requirement
+TEST_F(TestingRecipes, ACompletionIsLost) {
+  runtime rt{options()};
+  test_program const program{rt};
+  recipe_kernel const step{program};
+  device_buffer<std::uint32_t> y{rt, hung_device, n};
+  rt.submit(y.fill(0)).wait();
+  // recipe
+  testing::lose_completion(rt.devices()[0], 1);
+  rt.submit(step.over(n)(y, n)).wait();
+  // end of the recipe
+}
+
+// requirement
+TEST_F(TestingRecipes, AWorkerIsKilled) {
+  runtime_options isolated_options = options();
+  isolated_options.settings.all.isolation = isolation::process;
+  runtime rt{std::move(isolated_options)};
+  device_ordinal const isolated_device{0};
+  test_program const program{rt};
+  recipe_kernel const step{program};
+  device_buffer<std::uint32_t> y{rt, isolated_device, n};
+  rt.submit(y.fill(0)).wait();
+  // recipe
+  testing::kill_worker(rt, isolated_device);
+  rt.submit(step.over(n)(y, n), {.repeatable = true}).wait();
+  // end of the recipe
+}
+
+// requirement
 TEST_F(TestingRecipes, DevicesAndLinksAreSlow) {
   runtime rt{options()};
   std::vector<std::uint32_t> const values(250'000);
@@ -185,6 +214,11 @@ TEST_F(TestingRecipes, BadArgumentsAreRefused) {
               HasSubstr("device 64"));
   EXPECT_THAT(thrown<invalid_argument>([&] { testing::slow_copies(good, 0); }),
               HasSubstr("bytes_per_second is 0"));
+  EXPECT_THAT(thrown<invalid_argument>([&] { testing::lose_completion(good, 0); }),
+              HasSubstr("nth is 0"));
+  runtime const rt{options()};
+  EXPECT_THAT(thrown<invalid_argument>([&] { testing::kill_worker(rt, hung_device); }),
+              HasSubstr("device 0 has no worker process"));
 }
 
 }  // namespace

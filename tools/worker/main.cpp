@@ -11,8 +11,8 @@
 #include "isolation/worker/server.hpp"
 
 #ifdef __SANITIZE_THREAD__
-/// Reports of races would be false here: ThreadSanitizer does not see that memory that is shared with
-/// the owner orders the accesses of both processes.
+/// Reports of races would be false here: ThreadSanitizer does not see that the two processes order
+/// their accesses with memory that they share.
 extern "C" [[gnu::visibility("default")]] char const* __tsan_default_options() {
   return "report_bugs=0";
 }

@@ -41,8 +41,8 @@ typedef struct flotilla_task_options {
   int alone;
   /** In nanoseconds from the call; 0: no limit. If the task has not begun by then, it ends with
    * FLOTILLA_TIMED_OUT and never runs, even if a predecessor or the device is still busy. A task
-   * that has begun runs to its end. A bulk: of each item, or of each group of items that is launched
-   * together. */
+   * that has begun runs to its end. A bulk: of each item, or of each group of items that is
+   * launched together. */
   uint64_t timeout_ns;
   /** Not 0: the task may run again after it has run in part. If the isolated device of the task is
    * lost, the task runs again and does not fail with FLOTILLA_DEVICE_FAULT, but only once. */
@@ -157,8 +157,11 @@ FLOTILLA_C_EXPORT flotilla_status flotilla_submit_fill(flotilla_place to, void c
 typedef struct flotilla_task_context {
   size_t size;     /**< sizeof(flotilla_task_context) */
   unsigned device; /**< the ordinal of the device */
-  void* context;   /**< the CUcontext of the device, which is current during the call */
-  /** A CUstream. The task ends when the work that the function enqueues into it has ended. */
+  /** The CUcontext of the device, which is current during the call. Null if the device is isolated,
+   * because its context is in another process. */
+  void* context;
+  /** A CUstream. The task ends when the work that the function enqueues into it has ended. Null if
+   * the device is isolated. */
   void* stream;
 } flotilla_task_context;
 

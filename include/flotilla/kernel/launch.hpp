@@ -22,6 +22,8 @@
 namespace flotilla {
 inline namespace v0_1 {
 
+class untyped_launch;
+
 namespace detail {
 
 struct launch_builder;
@@ -90,6 +92,7 @@ class launch {
  private:
   friend struct detail::access;
   friend struct detail::launch_builder;
+  friend class untyped_launch;
   launch(detail::kernel_ref const& kernel, launch_shape const& shape,
          std::span<detail::parameter_info const> parameters) noexcept
       : owner_{kernel.owner},
@@ -134,6 +137,18 @@ class launch {
       std::memcpy((large_ ? large_.get() : small_) + at, value, size);
     }
     bytes_ = at + size;
+  }
+
+  /// Removes all arguments.
+  void clear() noexcept {
+    bytes_ = 0;
+    device_.reset();
+    large_.reset();
+    ranges_.clear();
+    if (is_special_) { is_special_ = attributed_ || !is_possible(); }
+  }
+  [[nodiscard]] bool is_possible() const noexcept {
+    return detail::are_possible(shape_.grid, shape_.block);
   }
 
   /// Records a buffer or span among the arguments. The first one determines the device.

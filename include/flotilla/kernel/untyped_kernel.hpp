@@ -51,7 +51,21 @@ class FLOTILLA_EXPORT untyped_launch {
   /// Appends a copy of the `bytes` bytes at `value`.
   /// @throws invalid_argument  The kernel has no further parameter, or the next parameter has
   ///                           another size.
-  untyped_launch& append(void const* value, std::size_t bytes);
+  untyped_launch& append(void const* value, std::size_t bytes) {
+    if (size_ >= signature_.parameters.size() || signature_.parameters[size_].bytes != bytes)
+        [[unlikely]] {
+      check_next(bytes);  // throws
+    }
+    std::size_t const at = signature_.parameters[size_].offset;
+    // With a constant size, the compiler makes one instruction of the copy.
+    switch (bytes) {
+      case 4: made_.put(at, value, 4); break;
+      case 8: made_.put(at, value, 8); break;
+      default: made_.put(at, value, bytes);
+    }
+    ++size_;
+    return *this;
+  }
 
   /// Appends the address of a span or buffer. The launch runs on the device of the span. An address
   /// that is appended as bytes says nothing about the device.
@@ -71,6 +85,12 @@ class FLOTILLA_EXPORT untyped_launch {
     return append(buffer.span());
   }
 
+  /// Removes all arguments, so that the object can be used for the next task.
+  untyped_launch& clear() noexcept {
+    made_.clear();
+    size_ = 0;
+    return *this;
+  }
   /// Returns how many arguments were appended.
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   /// Returns the launch.

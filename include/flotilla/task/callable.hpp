@@ -19,7 +19,17 @@ struct CUctx_st;
 namespace flotilla {
 inline namespace v0_1 {
 
+class task_context;
+
+namespace detail {
+[[noreturn]] FLOTILLA_EXPORT void refuse_stream(task_context const& of);
+}
+
 /// The device, context and stream for one call of a callable. Valid until the callable returns.
+///
+/// The context of an isolated device is in another process, so no code of this process can use it
+/// or its streams. On such a device `context` and `stream` throw invalid_argument, and a callable
+/// can only do work of the host.
 class task_context {
  public:
   task_context(flotilla::device const& device, CUctx_st* context, CUstream_st* stream) noexcept
@@ -28,19 +38,29 @@ class task_context {
   task_context& operator=(task_context const&) = delete;
 
   [[nodiscard]] flotilla::device const& device() const noexcept { return *device_; }
+  /// Returns whether the callable has a context and a stream: whether the device is not isolated.
+  [[nodiscard]] bool has_stream() const noexcept { return stream_ != nullptr; }
   /// Returns the device's context, which is current on this thread. The same context must be
   /// current when the callable returns.
-  [[nodiscard]] CUctx_st* context() const noexcept { return context_; }
+  /// @throws invalid_argument  The device is isolated.
+  [[nodiscard]] CUctx_st* context() const {
+    if (context_ == nullptr) [[unlikely]] { detail::refuse_stream(*this); }
+    return context_;
+  }
   /// Returns a stream of the context. No other task uses the stream during the call. The task ends
   /// when all work in this stream has completed. The runtime does not wait for work in other
   /// streams. The stream waits for the tasks in `after`, but the callable itself may run before
   /// these tasks have ended.
-  [[nodiscard]] CUstream_st* stream() const noexcept { return stream_; }
+  /// @throws invalid_argument  The device is isolated.
+  [[nodiscard]] CUstream_st* stream() const {
+    if (stream_ == nullptr) [[unlikely]] { detail::refuse_stream(*this); }
+    return stream_;
+  }
 
  private:
   flotilla::device const* device_;
-  CUctx_st* context_;
-  CUstream_st* stream_;
+  CUctx_st* context_;    // null if the device is isolated
+  CUstream_st* stream_;  // the same
 };
 
 /// Owns a callable of type `void(task_context&)`. Movable. A callable of up to 64 bytes whose move

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Fault injection for tests of programs that use flotilla: slow and hanging kernels, slow copies,
-/// late and failing driver calls, kernel faults and memory limits. It affects CPU devices only.
+/// late and failing driver calls, kernel faults, lost completions, memory limits, and worker
+/// processes that are killed. Except for `kill_worker`, it affects CPU devices only.
 /// docs/testing.md shows how programs use it.
 ///
 /// The environment variable FLOTILLA_CPU_INJECT injects the same faults when the process starts, as
@@ -23,6 +24,9 @@
 /// nothing.
 namespace flotilla {
 inline namespace v0_1 {
+
+class runtime;
+
 namespace testing {
 
 /// The number of a CPU device in the CPU driver. The device does not have to exist yet.
@@ -74,6 +78,21 @@ FLOTILLA_EXPORT void hang_kernel(cpu_device device, std::uint64_t nth,
 /// Lets a kernel that hangs on `device` go on. Does not affect pending hangs.
 /// @throws invalid_argument  The CPU driver cannot have such a device.
 FLOTILLA_EXPORT void release_kernels(cpu_device device);
+
+/// Loses one future completion on `device`: the work of a batch ends, but the device does not
+/// report this. `nth` selects the completion: 1 is the next one. The tasks of the batch end when
+/// the next batch in the same stream ends, or, with `runtime_options::stuck_after`, when the
+/// runtime finds that the stream is empty; otherwise they stay open. Several losses can be pending
+/// at the same time, each with its own counter.
+/// @throws invalid_argument  The CPU driver cannot have such a device, or `nth` is 0. The message
+///                           names the argument.
+FLOTILLA_EXPORT void lose_completion(cpu_device device, std::uint64_t nth);
+
+/// Kills the worker process of an isolated device with SIGKILL, as `kill -9` does. Works for GPUs
+/// as well. Does nothing if the process has ended already.
+/// @throws invalid_argument  The device is not isolated (settings::isolation).
+/// @throws unknown_device
+FLOTILLA_EXPORT void kill_worker(runtime const& rt, device_ordinal device);
 
 /// Makes each copy that `device` executes take at least as long as at `bytes_per_second`, as over a
 /// slow link. This replaces an earlier rate of `device`. Copies by kernels of the runtime are not

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <set>
@@ -30,6 +31,7 @@ struct rules {
   std::multimap<std::string, countdown, std::less<>> failures;
   std::multimap<int, countdown> faults;
   std::multimap<int, hang> hangs;
+  std::multimap<int, unsigned long long> lost_values;  // how many values from now, by device
   std::set<int> to_release;
   std::map<int, std::size_t> bytes_per_second;  // of copies
   std::map<int, std::size_t> capacities;
@@ -72,7 +74,7 @@ void add_property(rules& to, std::string_view kind, std::string_view rest) {
   } else {
     throw bad_part(
         "'" + std::string(kind) +
-        "' is not a kind of rule: expected slow, delay, fail, fault, hang, release, copies, "
+        "' is not a kind of rule: expected slow, delay, fail, fault, hang, lose, release, copies, "
         "capacity, no_peer, mode or priorities");
   }
 }
@@ -93,6 +95,9 @@ void add(rules& to, std::string_view part) {
     to.faults.emplace(parse_device(device), made);
   } else if (kind == "hang") {
     add_hang(to, rest);
+  } else if (kind == "lose") {
+    auto const [device, count] = split(rest, '@', "lose=DEVICE@N");
+    to.lost_values.emplace(parse_device(device), parse_count(count));
   } else if (kind == "release") {
     to.to_release.insert(parse_device(rest));
   } else if (kind == "copies") {
@@ -212,6 +217,18 @@ void hang_kernel(int device) noexcept {
          (time == until_released || std::chrono::steady_clock::now() - begun < time)) {
     release.wait_for(lock, std::min<std::chrono::microseconds>(between_looks, time));
   }
+}
+
+bool loses_value(int device) noexcept {
+  std::lock_guard const lock(mutex);
+  bool is_lost = false;
+  auto const [first, last] = active.lost_values.equal_range(device);
+  for (auto next = first; next != last;) {
+    bool const is_this = --next->second == 0;
+    is_lost = is_lost || is_this;
+    next = is_this ? active.lost_values.erase(next) : std::next(next);
+  }
+  return is_lost;
 }
 
 std::chrono::nanoseconds time_of_copy(int device, std::size_t bytes) noexcept {

@@ -11,6 +11,8 @@
 //   fault=DEVICE@N:STATUS         the N-th kernel from now on the device faults with STATUS
 //   hang=DEVICE@N:MICROSECONDS    the N-th kernel from now on the device takes so much longer;
 //                                 without :MICROSECONDS, until its device is released
+//   lose=DEVICE@N                 the N-th value from now that a stream of the device writes to
+//                                 memory (cuStreamWriteValue, and nodes of graphs) is not written
 //   release=DEVICE                the kernel that hangs on the device goes on
 //   copies=DEVICE:BYTES_PER_SECOND  copies by the device take at least as long as at this rate
 //   capacity=DEVICE:BYTES         the device has BYTES of memory (suffixes: KiB, MiB, GiB)
@@ -56,6 +58,8 @@ void clear();
 [[nodiscard]] CUresult next_kernel(int device) noexcept;
 /// Blocks while the next kernel on a device must hang. clear() and a fault end the block.
 void hang_kernel(int device) noexcept;
+/// Counts a value that a stream of the device writes. Returns whether it must not be written.
+[[nodiscard]] bool loses_value(int device) noexcept;
 /// Returns the time that a copy must take at least.
 [[nodiscard]] std::chrono::nanoseconds time_of_copy(int device, std::size_t bytes) noexcept;
 /// Returns the factor by which kernels on the device take longer. Without a rule, this is 1.

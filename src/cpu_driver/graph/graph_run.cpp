@@ -96,16 +96,16 @@ CUresult graph_run::run_steps(launch_site const& site) noexcept {
     if (kinds_[next_] == step_kind::kernel) {
       auto& kernel = *std::get_if<kernel_work>(&work);
       if (CUresult const status = run_kernel(kernel, site)) { return status; }
-    } else if (!run_step(work)) {
+    } else if (!run_step(work, site)) {
       return CUDA_SUCCESS;
     }
   }
   return CUDA_SUCCESS;
 }
 
-bool graph_run::run_step(node_work& work) noexcept {
+bool graph_run::run_step(node_work& work, launch_site const& site) noexcept {
   if (auto* const operations = std::get_if<memory_ops_work>(&work)) {
-    return run_memory_ops(*operations);
+    return run_memory_ops(*operations, site.device);
   }
   if (auto* const wait = std::get_if<wait_work>(&work)) {
     if (wait->awaited && !wait->awaited->completed()) { return false; }
@@ -122,11 +122,11 @@ bool graph_run::run_step(node_work& work) noexcept {
   return true;
 }
 
-bool graph_run::run_memory_ops(memory_ops_work const& work) noexcept {
+bool graph_run::run_memory_ops(memory_ops_work const& work, int device) noexcept {
   for (; operation_ < work.operations.size(); ++operation_) {
     auto const& operation = work.operations[operation_];
     if (!is_wait(operation)) {
-      execute_memory_op(operation);
+      execute_memory_op(operation, device);
     } else if (!satisfied(wait_of(operation))) {
       return false;
     }

@@ -75,9 +75,9 @@ class graph_run final : public stream_task {
   };
 
   /// Returns false if the step has to wait.
-  [[nodiscard]] bool run_step(node_work& work) noexcept;
+  [[nodiscard]] bool run_step(node_work& work, launch_site const& site) noexcept;
   [[nodiscard]] CUresult run_kernel(kernel_work& kernel, launch_site const& site) noexcept;
-  [[nodiscard]] bool run_memory_ops(memory_ops_work const& work) noexcept;
+  [[nodiscard]] bool run_memory_ops(memory_ops_work const& work, int device) noexcept;
 
   graph_run_pool& pool_;
   std::vector<step> steps_;

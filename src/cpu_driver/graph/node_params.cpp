@@ -209,12 +209,13 @@ wait_value wait_of(CUstreamBatchMemOpParams const& operation) noexcept {
           wanted.flags & ~unsigned{CU_STREAM_WAIT_VALUE_FLUSH}, width};
 }
 
-void execute_memory_op(CUstreamBatchMemOpParams const& operation) noexcept {
+void execute_memory_op(CUstreamBatchMemOpParams const& operation, int device) noexcept {
   std::uint8_t const width = width_of(operation);
   if (width == 0) { return; }  // a barrier has no effect, because one thread runs all operations
   auto const& wanted = operation.writeValue;
   execute_write({reinterpret_cast<void*>(wanted.address),
-                 value_of(wanted.value, wanted.value64, width), width});
+                 value_of(wanted.value, wanted.value64, width), width},
+                device);
 }
 
 }  // namespace flotilla::cpu_driver

@@ -122,6 +122,7 @@ using node_work = std::variant<empty_work, kernel_work, memory_ops_work, record_
 /// Converts an operation that waits for a value.
 [[nodiscard]] wait_value wait_of(CUstreamBatchMemOpParams const& operation) noexcept;
 /// Runs an operation that does not wait.
-void execute_memory_op(CUstreamBatchMemOpParams const& operation) noexcept;
+/// @param device  The device that runs the graph.
+void execute_memory_op(CUstreamBatchMemOpParams const& operation, int device) noexcept;
 
 }  // namespace flotilla::cpu_driver

@@ -65,7 +65,7 @@ struct operation_executor {
     return CUDA_SUCCESS;
   }
   CUresult operator()(write_value& write) const noexcept {
-    execute_write(write);
+    execute_write(write, site.device);
     return CUDA_SUCCESS;
   }
   CUresult operator()(call_host& call) const noexcept {
@@ -99,7 +99,8 @@ void execute_fill(fill_memory const& fill) noexcept {
   }
 }
 
-void execute_write(write_value const& write) noexcept {
+void execute_write(write_value const& write, int device) noexcept {
+  if (injection::armed() && injection::loses_value(device)) { return; }
   write.width == 4 ? store_value<std::uint32_t>(write) : store_value<std::uint64_t>(write);
 }
 

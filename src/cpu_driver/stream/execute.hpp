@@ -14,7 +14,8 @@ namespace flotilla::cpu_driver {
 [[nodiscard]] CUresult execute(operation& head, launch_site const& site) noexcept;
 
 void execute_fill(fill_memory const& fill) noexcept;
-void execute_write(write_value const& write) noexcept;
+/// @param device  The device of the stream.
+void execute_write(write_value const& write, int device) noexcept;
 void execute_call(call_host const& call) noexcept;
 
 /// Ends an operation that will never run. Releases the threads that wait for an event record of

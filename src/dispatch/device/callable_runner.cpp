@@ -126,8 +126,14 @@ std::exception_ptr callable_runner::call(slot_address task, lane const& lane,
     callable& function;
     task_context context;
     std::exception_ptr thrown;
-  } invoked{held_in<callable>(one),
-            task_context{parts_.context.where(), parts_.context.handle(), lane.stream()}, nullptr};
+  };
+  // The handles of an isolated device mean nothing to the driver of this process.
+  bool const is_isolated = parts_.shared.lost.is_isolated(parts_.lanes.device());
+  invocation invoked{
+      held_in<callable>(one),
+      task_context{parts_.context.where(), is_isolated ? nullptr : parts_.context.handle(),
+                   is_isolated ? nullptr : lane.stream()},
+      nullptr};
   std::uint32_t const process = base::fork_generation();
   nvtx_range const range{[&] { return parts_.reporter.describe(task); }};
   clock::time_point const begun = clock::now();

@@ -25,6 +25,11 @@ void lost_devices::kill(unsigned device) noexcept {
   note(device, CUDA_ERROR_LAUNCH_TIMEOUT);
 }
 
+void lost_devices::crash(unsigned device) noexcept {
+  watched_device& one = devices_[device];
+  one.recovery->crash(one.context.where().driver_ordinal);
+}
+
 void lost_devices::look() noexcept {
   if (!any_isolated_) { return; }
   for (unsigned device = 0; device < devices_.size(); ++device) {

@@ -47,10 +47,19 @@ class lost_devices {
     return device != other && any_isolated_ && (is_isolated(device) || is_isolated(other));
   }
 
+  /// Returns whether kernels on the device can access memory of the application at `address`, as
+  /// far as isolation is concerned.
+  [[nodiscard]] bool can_access(unsigned device, std::uintptr_t address) const {
+    return !is_isolated(device) || devices_[device].recovery->can_access(
+                                       devices_[device].context.where().driver_ordinal, address);
+  }
+
   /// Notes that a call for an isolated device has returned a sticky status.
   void note(unsigned device, CUresult why) noexcept;
   /// Ends the worker process of an isolated device that is stuck.
   void kill(unsigned device) noexcept;
+  /// Ends the worker process of an isolated device as a crash would. For fault injection.
+  void crash(unsigned device) noexcept;
   /// Returns whether the isolated device must be replaced. False if it is quarantined.
   [[nodiscard]] bool is_lost(unsigned device) const noexcept {
     if (!is_isolated(device)) { return false; }

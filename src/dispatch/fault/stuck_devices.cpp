@@ -48,6 +48,7 @@ void stuck_devices::look_at(watched_device& device, clock::time_point now) noexc
     std::uint64_t const number = oldest.valid() ? oldest.number() : lane::no_number;
     if (number != seen.number) { seen = {number, now}; }
     if (number == lane::no_number || now - seen.since < time) { continue; }
+    if (end_unreported(device, oldest)) { continue; }
     is_stuck = true;
     longest = oldest;
     time = now - seen.since;
@@ -95,6 +96,17 @@ void stuck_devices::end_worker(watched_device& device, end_mark stuck,
                      tasks_at(device, stuck).c_str());
   } catch (...) { base::log(log_level::error, "an isolated device is stuck"); }  // no memory
   lost_.kill(index);
+}
+
+bool stuck_devices::end_unreported(watched_device& device, end_mark oldest) const noexcept {
+  if (!device.streams.replace_lost_number(oldest.lane(), oldest.number())) { return false; }
+  try {
+    base::log_format(
+        log_level::warning,
+        "%s has not reported the end of work that has ended: %s. It counts as ended now",
+        device.context.subject().c_str(), tasks_at(device, oldest).c_str());
+  } catch (...) { base::log(log_level::warning, "the end of a batch was not reported"); }
+  return true;
 }
 
 void stuck_devices::report(watched_device const& device, end_mark stuck,

@@ -15,13 +15,16 @@
 #include "dispatch/fault/lost_devices.hpp"
 #include "dispatch/fault/task_text.hpp"
 #include "dispatch/lane/lane_set.hpp"
+#include "dispatch/lane/stream_health.hpp"
 #include "dispatch/task/task_table.hpp"
 
 namespace flotilla::dispatch {
 
 /// Looks now and then at the oldest batch of each lane. If it is the same batch for too long, the
 /// device is stuck until this batch ends, or, if it is isolated, its worker process is ended. Each
-/// time that a device becomes stuck, prints the tasks of the batch on stderr. Threads: any.
+/// time that a device becomes stuck, prints the tasks of the batch on stderr. But if the stream of
+/// the lane is empty, only the completion number of the batch was lost, and the batch ends.
+/// Threads: any.
 class stuck_devices {
  public:
   using clock = std::chrono::steady_clock;
@@ -31,8 +34,8 @@ class stuck_devices {
                 task_text const& text, lost_devices& lost)
       : limit_(limit), tasks_(tasks), board_(board), text_(text), lost_(lost) {}
   /// Adds the next device. Call it only while the runtime starts.
-  void add(lane_set const& lanes, context::context_handle const& context) {
-    devices_.emplace_back(lanes, context);
+  void add(lane_set const& lanes, stream_health& streams, context::context_handle const& context) {
+    devices_.emplace_back(lanes, streams, context);
   }
 
   [[nodiscard]] bool is_active() const noexcept { return limit_ > clock::duration::zero(); }
@@ -58,9 +61,11 @@ class stuck_devices {
     clock::time_point since{};
   };
   struct watched_device {
-    watched_device(lane_set const& of, context::context_handle const& where) noexcept
-        : lanes(of), context(where) {}
+    watched_device(lane_set const& of, stream_health& with,
+                   context::context_handle const& where) noexcept
+        : lanes(of), streams(with), context(where) {}
     lane_set const& lanes;
+    stream_health& streams;
     context::context_handle const& context;
     std::array<seen_batch, lane_layout::all_lanes> oldest;  // by lane; guarded by looking_
     std::atomic<bool> is_stuck{false};                      // written with looking_ locked
@@ -73,6 +78,9 @@ class stuck_devices {
   /// Ends the worker process of an isolated device that is stuck, unless it is lost already.
   void end_worker(watched_device& device, end_mark stuck, clock::duration time) noexcept;
   void report(watched_device const& device, end_mark stuck, clock::duration time) const noexcept;
+  /// Ends a batch whose completion number was lost.
+  /// @return whether it was
+  [[nodiscard]] bool end_unreported(watched_device& device, end_mark oldest) const noexcept;
 
   clock::duration const limit_;
   task_table const& tasks_;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dispatch/lane/lane.hpp"
 
+#include <algorithm>
 #include <cassert>
 #include <new>
 #include <utility>
@@ -79,12 +80,16 @@ lane::batch* lane::done() noexcept {
   return page_.number(index_) >= first.number ? &first : nullptr;
 }
 
-void lane::query() noexcept {
+bool lane::query(std::uint64_t suspect) noexcept {
   // acquire: pairs with the release in commit_with_write
-  std::uint64_t const unwritten = unwritten_number_.load(std::memory_order_acquire);
-  if (unwritten <= page_.number(index_)) { return; }
-  // The driver refused to write the number, so ask the stream whether everything in it has ended.
-  if (context_.api().stream_query(stream_) == CUDA_SUCCESS) { page_.raise(index_, unwritten); }
+  std::uint64_t unwritten = unwritten_number_.load(std::memory_order_acquire);
+  if (suspect != 0 && oldest_number() == suspect) { unwritten = std::max(unwritten, suspect); }
+  if (unwritten <= page_.number(index_)) { return false; }
+  // Work is in the stream before its number is published, so an empty stream has ended it.
+  bool const has_ended = context_.api().stream_query(stream_) == CUDA_SUCCESS;
+  if (!has_ended || unwritten <= page_.number(index_)) { return false; }
+  page_.raise(index_, unwritten);
+  return true;
 }
 
 void lane::drop() noexcept {

@@ -111,9 +111,11 @@ class lane {
   /// Raises the lane's counter to the number of the last batch, because the stream was emptied. No
   /// task may have a mark of this lane that was not reached.
   void settle() noexcept { page_.raise(index_, last_number_); }
-  /// If the driver has refused to write a number, asks the stream whether its work has ended. If
-  /// so, raises the lane's counter to this number. Threads: any.
-  void query() noexcept;
+  /// If the driver has refused to write a number, or may have lost the number `suspect` of the
+  /// oldest batch, asks the stream whether its work has ended. If so, raises the lane's counter to
+  /// this number. Threads: any.
+  /// @return whether the counter was raised
+  bool query(std::uint64_t suspect = 0) noexcept;
   /// Returns the number of the oldest committed batch in flight, or `no_number`. The answer may be
   /// out of date. Threads: any.
   [[nodiscard]] std::uint64_t oldest_number() const noexcept {

@@ -18,6 +18,15 @@ stream_health::answer stream_health::query() noexcept {
   return found;
 }
 
+bool stream_health::replace_lost_number(unsigned lane, std::uint64_t expected) noexcept {
+  if (lane_layout::takes_callables(lane)) { return false; }  // the query would break a capture
+  // acquire: as in query
+  if (is_querying_.exchange(true, std::memory_order_acquire)) { return false; }
+  bool const was_lost = lanes_[lane].query(expected);
+  is_querying_.store(false, std::memory_order_release);
+  return was_lost;
+}
+
 stream_health::answer stream_health::query_all() noexcept {
   constexpr int max_errors = 8;
   for (unsigned i = 0; i < lane_layout::all_lanes; ++i) { lanes_[i].query(); }

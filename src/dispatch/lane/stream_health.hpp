@@ -6,6 +6,7 @@
 #include <cuda.h>
 
 #include <atomic>
+#include <cstdint>
 
 #include "dispatch/lane/lane_set.hpp"
 
@@ -25,6 +26,10 @@ class stream_health {
   /// Queries the streams for errors, because a batch whose kernel faulted never writes its number.
   /// Does nothing if another thread is doing so.
   [[nodiscard]] answer query() noexcept;
+  /// If the oldest batch of a lane has the number `expected`, and has ended without writing it,
+  /// ends the batch. Does nothing for lanes of callables, or if another thread is in `query`.
+  /// @return whether the number was lost
+  [[nodiscard]] bool replace_lost_number(unsigned lane, std::uint64_t expected) noexcept;
   /// Makes `query` do nothing, after a thread that is inside has left. Then forgets which numbers
   /// the driver has refused to write: an empty stream tells nothing about its work if a fault has
   /// emptied it. Call `allow` afterwards.

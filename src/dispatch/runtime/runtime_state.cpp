@@ -206,7 +206,7 @@ void runtime_state::add_device(unsigned index) {
     throw;
   }
   faults_.add(devices[index].streams(), own.context);
-  stuck_.add(devices[index].lanes(), own.context);
+  stuck_.add(devices[index].lanes(), devices[index].streams(), own.context);
   if (index == 0) { stream_waits.create(); }
   policies.add(*own.context.effective().schedule);
 }

@@ -76,6 +76,13 @@ unsigned recorder::check(detail::memory_command const& what,
         "a copy from or to pageable memory cannot be recorded; use a host_buffer, whose memory is "
         "pinned");
   }
+  bool const is_between_devices =
+      what.kind == memory_op_kind::device_to_device && what.device != what.from_device;
+  if (is_between_devices && with_.shared.lost.any_isolated()) {
+    throw invalid_argument(
+        "a copy between devices cannot be recorded, because a device of the runtime is isolated: "
+        "such copies go through the memory of the host");
+  }
   if (what.bytes == 0) {
     throw invalid_argument(
         "a copy or fill of 0 bytes cannot be recorded; it must have at least 1 byte");

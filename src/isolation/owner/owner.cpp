@@ -84,11 +84,29 @@ void owner::kill(int ordinal) noexcept {
   }
 }
 
+void owner::crash(int ordinal) noexcept {
+  isolated_device* const found = device(ordinal);
+  std::uint32_t generation = 0;
+  auto const worker = found != nullptr ? found->worker(generation) : nullptr;
+  if (worker != nullptr) { worker->crash(); }
+}
+
 bool owner::replace(int ordinal) noexcept {
   isolated_device* const found = device(ordinal);
   try {
     return found == nullptr || found->replace();
   } catch (...) { return false; }
+}
+
+bool owner::can_access(int ordinal, std::uintptr_t address) const {
+  if (is_host_address(address)) {
+    auto const found = host_.find(reinterpret_cast<void const*>(address));
+    return found && found->is_registered;
+  }
+  isolated_device* const on = device(ordinal);
+  if (on == nullptr) { return true; }
+  std::lock_guard const lock{on->mutex()};
+  return on->memory().find(address).has_value();
 }
 
 void* owner::allocate_shared(std::size_t bytes) { return host_.allocate(bytes); }

@@ -55,7 +55,9 @@ class owner final : public driver::device_recovery {
   [[nodiscard]] CUresult status(int ordinal) const noexcept override;
   [[nodiscard]] std::string reason(int ordinal) const override;
   void kill(int ordinal) noexcept override;
+  void crash(int ordinal) noexcept override;
   [[nodiscard]] bool replace(int ordinal) noexcept override;
+  [[nodiscard]] bool can_access(int ordinal, std::uintptr_t address) const override;
   [[nodiscard]] void* allocate_shared(std::size_t bytes) override;
   void free_shared(void* memory) noexcept override;
 

@@ -168,6 +168,11 @@ void worker_process::lose(int status, std::string const& reason) noexcept {
   for (std::size_t i = 0; i < channels_per_worker; ++i) { wake(at(static_cast<int>(i)).answered); }
 }
 
+void worker_process::crash() noexcept {
+  std::lock_guard const lock{mutex_};
+  if (!has_ended_ && pidfd_.valid()) { kill_process(pidfd_.get()); }
+}
+
 void worker_process::report_fault(int status, std::string const& reason) noexcept {
   if (lost_.load() == 0) { has_faulted_.store(true); }
   lose(status, reason);

@@ -45,6 +45,8 @@ class worker_process {
   [[nodiscard]] std::atomic<int> const& lost() const noexcept { return lost_; }
   /// Marks the worker as lost, unless it is, kills it, and wakes all callers.
   void lose(int status, std::string const& reason) noexcept;
+  /// Kills the process, and leaves it to others to notice.
+  void crash() noexcept;
   /// Like `lose`, for a status that the driver of the worker has returned.
   void report_fault(int status, std::string const& reason) noexcept;
   /// Whether the driver itself had said that the work of the device has ended.
