@@ -46,6 +46,7 @@ converted_options::converted_options(given_options const& given) {
   }
   options_.batch = given.batch;
   options_.priority = given.priority;
+  if (auto const deadline = deadline_of(given.timeout)) { options_.deadline = *deadline; }
 }
 
 void post_kept(py_ticket const& made, nb::object const& foreign) {
@@ -81,7 +82,8 @@ ticket submit_now(runtime_core& core, What const& what, task_options const& opti
 
 bool are_default(given_options const& options) noexcept {
   return options.after.is_none() && options.after_end.is_none() && options.device.is_none() &&
-         options.label.is_none() && options.batch && options.priority == 0;
+         options.label.is_none() && options.batch && options.priority == 0 &&
+         options.timeout.is_none();
 }
 
 /// @throws invalid_argument  The object is no function that can be a task.
