@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <nanobind/stl/string.h>
 
-#include <cstdio>
 #include <exception>
 #include <optional>
 #include <string>
@@ -17,6 +16,7 @@
 #include "found.hpp"
 #include "function.hpp"
 #include "kernel.hpp"
+#include "log.hpp"
 #include "memory.hpp"
 #include "runtime.hpp"
 
@@ -57,7 +57,7 @@ void post_kept(py_ticket const& made, nb::object const& foreign) {
     try {
       std::rethrow_exception(why);
     } catch (std::exception const& e) {
-      std::fprintf(stderr, "flotilla: a posted task failed: %s\n", e.what());
+      write_error(std::string{"a posted task failed: "} + e.what());
     }
   });
 }
