@@ -57,6 +57,10 @@ module flotilla
   integer(c_int), parameter, public :: flotilla_access_update = 2
   integer(c_int), parameter, public :: flotilla_access_commute = 3
   integer(c_int), parameter, public :: flotilla_access_reduce = 4
+  integer(c_int), parameter, public :: flotilla_log_error = 0
+  integer(c_int), parameter, public :: flotilla_log_warning = 1
+  integer(c_int), parameter, public :: flotilla_log_info = 2
+  integer(c_int), parameter, public :: flotilla_log_debug = 3
 
   type, public, bind(c) :: flotilla_error_details
     integer(c_size_t) :: size = 32
@@ -277,6 +281,15 @@ module flotilla
     integer(c_int64_t) :: dropped = 0
     integer(c_int64_t) :: unfinished = 0
     integer(c_int64_t) :: bytes = 0
+  end type
+
+  type, public, bind(c) :: flotilla_log_message
+    integer(c_size_t) :: size = 0
+    integer(c_int) :: level = 0
+    integer(c_int) :: device = 0
+    integer(c_int64_t) :: time_ns = 0
+    integer(c_int64_t) :: thread = 0
+    type(c_ptr) :: text = c_null_ptr
   end type
 
   interface
@@ -794,6 +807,22 @@ module flotilla
       type(flotilla_trace_summary), intent(inout), optional :: summary
       integer(c_int) :: got
     end function
+    function flotilla_set_log_level(level) result(got) bind(c)
+      import
+      integer(c_int), value :: level
+      integer(c_int) :: got
+    end function
+    function flotilla_get_log_level(level) result(got) bind(c)
+      import
+      integer(c_int), intent(inout), optional :: level
+      integer(c_int) :: got
+    end function
+    function flotilla_set_log_handler(function, user) result(got) bind(c)
+      import
+      type(c_funptr), value :: function
+      type(c_ptr), value :: user
+      integer(c_int) :: got
+    end function
   end interface
 
   public :: flotilla_status_name
@@ -866,6 +895,9 @@ module flotilla
   public :: flotilla_flow_repeat
   public :: flotilla_trace_begin
   public :: flotilla_trace_end
+  public :: flotilla_set_log_level
+  public :: flotilla_get_log_level
+  public :: flotilla_set_log_handler
 
   !> The argument of a launch that is the value of a variable. The argument keeps the address of the
   !> variable. So the variable must have the attribute `target`, and must not change until the launch

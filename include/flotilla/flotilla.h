@@ -5,7 +5,7 @@
 /** The interface of flotilla for C and for languages that call C. Needs C99 or C++98.
  *
  * It covers runtimes, devices, programs, kernels, memory, tasks, bulks, tickets, recordings, flows,
- * data and traces.
+ * data, traces and the log.
  * docs/c.md has an introduction, and says what only the interface for C++ has.
  *
  * Errors     Every function that can fail returns a flotilla_status. After a failure, the function
@@ -36,5 +36,6 @@
 #include <flotilla/c/data.h>
 #include <flotilla/c/flow.h>
 #include <flotilla/c/trace.h>
+#include <flotilla/c/log.h>
 
 #endif

@@ -32,9 +32,9 @@ struct trace_options {
 
 /// What is in a trace that has ended.
 struct trace_summary {
-  std::uint64_t tasks = 0;       ///< tasks in the trace
+  std::uint64_t tasks = 0;       ///< tasks in the trace that have ended
   std::uint64_t dropped = 0;     ///< events that found no room in the buffers
-  std::uint64_t unfinished = 0;  ///< chosen tasks that had not ended, which are not in the trace
+  std::uint64_t unfinished = 0;  ///< chosen tasks that had not ended; most of them are drawn, too
   std::uint64_t bytes = 0;       ///< size of the file
 };
 
@@ -44,9 +44,9 @@ struct trace_summary {
 ///     ...                                                   // submit tasks, and wait for them
 ///     trace.end();
 ///
-/// The trace contains the tasks that are submitted and end in this time. docs/tracing.md explains
-/// the tracks, slices, arrows and counters. The environment variable FLOTILLA_TRACE traces a
-/// runtime for its whole life.
+/// The trace contains the tasks that are submitted in this time. A task that has not ended when the
+/// trace ends is marked. docs/tracing.md explains the tracks, slices, arrows and counters. The
+/// environment variable FLOTILLA_TRACE traces a runtime for its whole life.
 ///
 /// Threads   Any thread may construct, end or destroy a trace, but only one at a time. A thread of
 ///           the trace encodes and writes. Threads that submit and drive never wait for it.
@@ -64,7 +64,8 @@ class FLOTILLA_EXPORT trace {
   /// Ends the trace. If that fails, prints the error on stderr.
   ~trace();
 
-  /// Ends the trace, and waits until the file is complete. Later calls return the same.
+  /// Ends the trace, and waits until the file is complete. Later calls return the same. Looks for
+  /// tasks that have not ended for at most 40 ms.
   /// @throws trace_failed  The file could not be written, for example because the disk is full. The
   ///                       message names the file. The tasks are not affected.
   trace_summary end();

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Dispatches work to every GPU of a machine. docs/python.md describes the package."""
 
-import atexit as _atexit
-
 from . import _core
 from ._compile import compile_cpu
 from ._core import (
@@ -27,6 +25,7 @@ from ._core import (
     InvalidHandle,
     Kernel,
     Launch,
+    LogMessage,
     MemoryOp,
     MissingDependency,
     NoCompiler,
@@ -58,15 +57,15 @@ from ._core import (
     __version__,
     commute,
     devices,
+    log_level,
     read,
     reduce,
+    set_log_level,
     update,
     write,
 )
+from ._log import log_to
 
 runtime = Runtime
 
 __all__ = [name for name in dir() if not name.startswith("_")]
-
-# Functions of tasks need the interpreter, so all tasks end before it does.
-_atexit.register(_core._end)

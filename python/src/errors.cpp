@@ -94,7 +94,8 @@ class_entry const entries[kinds_count] = {
      "A source does not compile. `source` is the file of the first error, `line` its line, and "
      "`log` what the compiler printed."},
     {"NoCompiler", other, nullptr, "There is no NVRTC or no C++ compiler."},
-    {"TimedOut", other, &PyExc_TimeoutError, "A compiler took too long."},
+    {"TimedOut", other, &PyExc_TimeoutError,
+     "A task did not begin before its timeout, or a compiler took too long."},
     {"DeviceFault", other, nullptr,
      "An isolated device was lost. `status` is the status of the driver, `device` the ordinal of "
      "the "

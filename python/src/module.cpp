@@ -12,6 +12,7 @@
 #include "flow.hpp"
 #include "function.hpp"
 #include "kernel.hpp"
+#include "log.hpp"
 #include "memory.hpp"
 #include "runtime.hpp"
 #include "ticket.hpp"
@@ -22,6 +23,7 @@ NB_MODULE(_core, module) {
   nanobind::set_leak_warnings(false);
   module.attr("__version__") = nanobind::str(flotilla::version().text.data());
   py::bind_errors(module);
+  py::bind_log(module);
   py::bind_kernels(module);
   py::bind_memory(module);
   py::bind_functions(module);

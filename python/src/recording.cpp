@@ -82,10 +82,11 @@ class py_recording final : public owned_part {
     recording& all = usable();
     owner_->without_gil([&] { all.finish(); });
   }
-  py_ticket replay(nb::handle after, nb::handle label, int priority) {
-    given_options const given{after, nb::none(), nb::none(), label, true, priority};
+  py_ticket replay(nb::handle after, nb::handle label, int priority, nb::handle timeout) {
+    given_options const given{after, nb::none(), nb::none(), label, true, priority, timeout};
     converted_options const converted{given};
-    replay_options const options{converted.get().after, converted.get().label, priority};
+    replay_options const options{converted.get().after, converted.get().label, priority,
+                                 converted.get().deadline};
     recording& all = usable();
     if (is_changed_) {
       // Earlier replays keep the objects of their own list.
@@ -167,7 +168,7 @@ void bind_recordings(nb::module_& to) {
       .def("finish", &py_recording::finish,
            "Makes the graphs. Without this call, the first replay makes them.")
       .def("replay", &py_recording::replay, nb::kw_only(), nb::arg("after") = nb::none(),
-           nb::arg("label") = nb::none(), nb::arg("priority") = 0,
+           nb::arg("label") = nb::none(), nb::arg("priority") = 0, nb::arg("timeout") = nb::none(),
            "Submits all tasks, and returns one ticket for them.");
 }
 

@@ -141,34 +141,38 @@ void bind_runtime(nb::module_& to) {
       .def(
           "submit",
           [](nb::handle self, nb::handle what, nb::handle after, nb::handle after_end,
-             nb::handle device, nb::handle label, bool batch, int priority) {
-            return submit(self, what, {after, after_end, device, label, batch, priority});
+             nb::handle device, nb::handle label, bool batch, int priority, nb::handle timeout) {
+            return submit(self, what, {after, after_end, device, label, batch, priority, timeout});
           },
           "what"_a, nb::kw_only(), "after"_a = nb::none(), "after_end"_a = nb::none(),
           "device"_a = nb::none(), "label"_a = nb::none(), "batch"_a = true, "priority"_a = 0,
+          "timeout"_a = nb::none(),
           "Submits a launch, a copy, a fill, or a function that gets a TaskContext. Returns its "
-          "ticket. Tasks have no order except by `after` and `after_end`.")
+          "ticket. Tasks have no order except by `after` and `after_end`. If the task does not "
+          "begin "
+          "within `timeout` seconds, it ends with TimedOut and never runs.")
       .def(
           "post",
           [](nb::handle self, nb::handle what, nb::handle after, nb::handle after_end,
-             nb::handle device, nb::handle label, bool batch, int priority) {
-            post(self, what, {after, after_end, device, label, batch, priority});
+             nb::handle device, nb::handle label, bool batch, int priority, nb::handle timeout) {
+            post(self, what, {after, after_end, device, label, batch, priority, timeout});
           },
           "what"_a, nb::kw_only(), "after"_a = nb::none(), "after_end"_a = nb::none(),
           "device"_a = nb::none(), "label"_a = nb::none(), "batch"_a = true, "priority"_a = 0,
+          "timeout"_a = nb::none(),
           "As submit, but without a ticket. If the task fails, the option on_error of the runtime "
           "gets the error.")
       .def(
           "submit_bulk",
           [](nb::handle self, nb::handle what, nb::handle arguments, nb::handle count,
              nb::handle after, nb::handle after_end, nb::handle device, nb::handle label,
-             bool batch, int priority) {
+             bool batch, int priority, nb::handle timeout) {
             return submit_bulk(self, what, arguments, count,
-                               {after, after_end, device, label, batch, priority});
+                               {after, after_end, device, label, batch, priority, timeout});
           },
           "what"_a, "arguments"_a = nb::make_tuple(), "count"_a = nb::none(), nb::kw_only(),
           "after"_a = nb::none(), "after_end"_a = nb::none(), "device"_a = nb::none(),
-          "label"_a = nb::none(), "batch"_a = true, "priority"_a = 0,
+          "label"_a = nb::none(), "batch"_a = true, "priority"_a = 0, "timeout"_a = nb::none(),
           "Submits many launches of a kernel with one ticket. An argument Each(values) has one "
           "value "
           "for each item; the others are the same for all. Or submits a list of launches, copies "
@@ -176,10 +180,11 @@ void bind_runtime(nb::module_& to) {
       .def(
           "submit_host",
           [](nb::handle self, nb::callable function, nb::handle after, nb::handle after_end,
-             nb::handle label) {
+             nb::handle label, nb::handle timeout) {
             core_ptr const& core = nb::cast<py_runtime const&>(self).core;
             runtime& rt = core->usable();
-            converted_options const options{{after, after_end, nb::none(), label, true, 0}};
+            converted_options const options{
+                {after, after_end, nb::none(), label, true, 0, timeout}};
             auto call = host_function(self, function);
             return py_ticket{core, core->without_gil([&] {
                                return submit_host(rt, std::move(call), options.get());
@@ -187,7 +192,7 @@ void bind_runtime(nb::module_& to) {
                              nb::none()};
           },
           "function"_a, nb::kw_only(), "after"_a = nb::none(), "after_end"_a = nb::none(),
-          "label"_a = nb::none(),
+          "label"_a = nb::none(), "timeout"_a = nb::none(),
           "Submits a function that runs on the host, without a context. It may block.")
       .def(
           "submit_event",

@@ -40,6 +40,7 @@ struct given_options {
   nb::handle label;      // None or a string
   bool batch = true;
   int priority = 0;
+  nb::handle timeout = nb::none();  // None, or seconds
 };
 
 /// The options of a task, with the text of the label.

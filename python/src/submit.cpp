@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <nanobind/stl/string.h>
 
-#include <cstdio>
 #include <exception>
 #include <optional>
 #include <string>
@@ -17,6 +16,7 @@
 #include "found.hpp"
 #include "function.hpp"
 #include "kernel.hpp"
+#include "log.hpp"
 #include "memory.hpp"
 #include "runtime.hpp"
 
@@ -46,6 +46,7 @@ converted_options::converted_options(given_options const& given) {
   }
   options_.batch = given.batch;
   options_.priority = given.priority;
+  if (auto const deadline = deadline_of(given.timeout)) { options_.deadline = *deadline; }
 }
 
 void post_kept(py_ticket const& made, nb::object const& foreign) {
@@ -56,7 +57,7 @@ void post_kept(py_ticket const& made, nb::object const& foreign) {
     try {
       std::rethrow_exception(why);
     } catch (std::exception const& e) {
-      std::fprintf(stderr, "flotilla: a posted task failed: %s\n", e.what());
+      write_error(std::string{"a posted task failed: "} + e.what());
     }
   });
 }
@@ -81,7 +82,8 @@ ticket submit_now(runtime_core& core, What const& what, task_options const& opti
 
 bool are_default(given_options const& options) noexcept {
   return options.after.is_none() && options.after_end.is_none() && options.device.is_none() &&
-         options.label.is_none() && options.batch && options.priority == 0;
+         options.label.is_none() && options.batch && options.priority == 0 &&
+         options.timeout.is_none();
 }
 
 /// @throws invalid_argument  The object is no function that can be a task.

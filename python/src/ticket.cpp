@@ -29,16 +29,6 @@ using clock = std::chrono::steady_clock;
 /// How long a wait may keep Python from running signal handlers.
 constexpr std::chrono::milliseconds max_time_between_signals{50};
 
-std::optional<clock::time_point> deadline_of(nb::handle timeout) {
-  if (timeout.is_none()) { return std::nullopt; }
-  double const seconds = PyFloat_AsDouble(timeout.ptr());
-  if (seconds == -1.0 && PyErr_Occurred() != nullptr) { nb::raise_python_error(); }
-  if (!(seconds >= 0.0)) { throw invalid_argument("a timeout must not be negative"); }
-  constexpr double max_seconds = 1e9;  // 30 years
-  return clock::now() + std::chrono::duration_cast<clock::duration>(
-                            std::chrono::duration<double>(std::min(seconds, max_seconds)));
-}
-
 std::uintptr_t stream_of(nb::handle given) {
   nb::object stream = nb::borrow(given);
   if (nb::hasattr(given, "__cuda_stream__")) {
@@ -66,6 +56,16 @@ std::uintptr_t stream_of(nb::handle given) {
 }
 
 }  // namespace
+
+std::optional<std::chrono::steady_clock::time_point> deadline_of(nb::handle timeout) {
+  if (timeout.is_none()) { return std::nullopt; }
+  double const seconds = PyFloat_AsDouble(timeout.ptr());
+  if (seconds == -1.0 && PyErr_Occurred() != nullptr) { nb::raise_python_error(); }
+  if (!(seconds >= 0.0)) { throw invalid_argument("a timeout must not be negative"); }
+  constexpr double max_seconds = 1e9;  // 30 years
+  return clock::now() + std::chrono::duration_cast<clock::duration>(
+                            std::chrono::duration<double>(std::min(seconds, max_seconds)));
+}
 
 bool py_ticket::is_done() {
   bool const ended = task_.ready();

@@ -5,6 +5,9 @@
 
 #include <nanobind/nanobind.h>
 
+#include <chrono>
+#include <optional>
+
 #include <flotilla/task/dependency_list.hpp>
 #include <flotilla/task/ticket.hpp>
 
@@ -45,6 +48,10 @@ class py_ticket {
 /// Returns the tasks of an argument `after`: None, a ticket, or a sequence of tickets.
 /// @throws invalid_argument  It is something else.
 [[nodiscard]] dependency_list dependencies_of(nb::handle given, char const* name);
+
+/// Returns the time that is `timeout` seconds from now, or empty for None.
+/// @throws invalid_argument  It is negative. @throws TypeError  It is no number.
+[[nodiscard]] std::optional<std::chrono::steady_clock::time_point> deadline_of(nb::handle timeout);
 
 void bind_tickets(nb::module_& to);
 /// The class Notifier, with which an event loop learns that tasks have ended.

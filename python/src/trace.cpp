@@ -82,7 +82,8 @@ void bind_traces(nb::module_& to) {
   nb::class_<trace_summary>(to, "TraceSummary", "What is in a trace that has ended.")
       .def_ro("tasks", &trace_summary::tasks)
       .def_ro("dropped", &trace_summary::dropped, "Events that found no room in the buffers.")
-      .def_ro("unfinished", &trace_summary::unfinished, "Tasks that had not ended.")
+      .def_ro("unfinished", &trace_summary::unfinished,
+              "Tasks that had not ended. Most of them are drawn, too.")
       .def_ro("bytes", &trace_summary::bytes, "The size of the file.");
   nb::class_<py_trace>(to, "Trace",
                        "Writes a trace of a runtime until `end`. As a context manager, it ends at "

@@ -277,6 +277,7 @@ program module_test
   use checks
   use module_tests
   use trace_tests
+  use log_tests
   implicit none
   type(flotilla_runtime_options) :: options
   type(flotilla_runtime) :: rt
@@ -295,6 +296,7 @@ program module_test
   call flows(rt, program)
   call errors(rt, program)
   call traces(rt, trim(mode))
+  call log_of_the_process(rt)
   call ok(flotilla_runtime_destroy(rt), 'runtime_destroy')
   call finish_checks
 end program

@@ -53,6 +53,16 @@ TEST(TrackRows, BatchesShareRows) {
   }
 }
 
+// boundary: slices without a length share a row, although they have the same times
+TEST(TrackRows, SlicesWithoutALengthShareARow) {
+  track_rows rows;
+  for (int i = 0; i < 100; ++i) {
+    track_rows::row& row = rows.take(50, 50);
+    if (i == 0) { row.track = 1; }
+    EXPECT_EQ(row.track, 1u);
+  }
+}
+
 batch_record numbered(std::uint64_t number) {
   return {.head = {.session = 1, .words = words_of<batch_record>, .kind = record_kind::batch},
           .launched = static_cast<std::int64_t>(number)};

@@ -22,7 +22,8 @@ std::string in_ms(std::int64_t ns) {
 
 std::string name_of(trace_slice const& slice) {
   return slice.name + (slice.kernel.empty() ? "" : " (" + slice.kernel + ")") +
-         (slice.value("failed") != 0 ? ", failed" : "");
+         (slice.value("failed") != 0 ? ", failed" : "") +
+         (is_unfinished(slice) ? ", unfinished" : "");
 }
 
 /// The part of the device's name before the colon.
@@ -93,6 +94,8 @@ void print_devices(std::ostream& out, trace_model const& trace) {
 
 bool is_task(trace_slice const& slice) { return slice.category == "task"; }
 
+bool is_unfinished(trace_slice const& slice) { return slice.value("unfinished") != 0; }
+
 std::string device_of(trace_model const& trace, trace_slice const& slice) {
   return trace.above(slice.track, "device ");
 }
@@ -112,7 +115,8 @@ std::vector<std::size_t> critical_path(trace_model const& trace) {
   auto const ends_before = [&](std::size_t a, std::size_t b) {
     return trace.slices[a].end < trace.slices[b].end;
   };
-  std::vector<std::size_t> const tasks = tasks_of(trace);
+  std::vector<std::size_t> tasks = tasks_of(trace);
+  std::erase_if(tasks, [&](std::size_t i) { return is_unfinished(trace.slices[i]); });
   if (tasks.empty()) { return {}; }
   // Of the tasks that end together, the one that was launched last.
   std::size_t now = tasks.front();
@@ -170,7 +174,10 @@ std::vector<device_use> use_of_devices(trace_model const& trace) {
 
 void print_report(std::ostream& out, trace_model const& trace, std::string const& file,
                   std::size_t count) {
-  std::size_t const shown = tasks_of(trace).size();
+  std::vector<std::size_t> const tasks = tasks_of(trace);
+  auto const drawn = static_cast<std::size_t>(std::count_if(
+      tasks.begin(), tasks.end(), [&](std::size_t i) { return is_unfinished(trace.slices[i]); }));
+  std::size_t const shown = tasks.size() - drawn;
   out << file << ": " << shown << (shown == 1 ? " task" : " tasks");
   if (trace.every != 1) { out << ", about one of " << trace.every; }
   out << '\n';
@@ -180,13 +187,14 @@ void print_report(std::ostream& out, trace_model const& trace, std::string const
            "more memory\n";
   }
   if (trace.unfinished != 0) {
-    out << "warning: " << trace.unfinished
-        << " tasks are missing, because they had not ended when the trace ended\n";
+    out << "note: " << trace.unfinished << (trace.unfinished == 1 ? " task had" : " tasks had")
+        << " not ended when the trace ended; " << drawn << " of them "
+        << (drawn == 1 ? "is" : "are") << " in the trace, marked as unfinished\n";
   }
   if (trace.every != 1) {
     out << "note: arrows need both of their tasks, so few of them are left\n";
   }
-  if (shown == 0) { return; }
+  if (tasks.empty()) { return; }
   print_waits(out, trace, count);
   print_path(out, trace, count);
   print_devices(out, trace);

@@ -15,14 +15,16 @@ namespace tool {
 
 /// Whether the slice is a task, and not a batch or a period of a thread.
 [[nodiscard]] bool is_task(trace_slice const& slice);
+/// Whether the slice is a task that had not ended when the trace ended. It ends with the trace.
+[[nodiscard]] bool is_unfinished(trace_slice const& slice);
 /// Returns the name of the slice's device, such as "device 0: …". Empty if it has none.
 [[nodiscard]] std::string device_of(trace_model const& trace, trace_slice const& slice);
 
 /// Returns the tasks with the longest time from the submit to the launch, the longest first.
 [[nodiscard]] std::vector<std::size_t> longest_waits(trace_model const& trace, std::size_t count);
 
-/// Returns a chain of tasks. The last one is the task that ended last. Before each task comes its
-/// predecessor that ended last.
+/// Returns a chain of tasks. The last one is the task that ended last, without those that are
+/// unfinished. Before each task comes its predecessor that ended last.
 [[nodiscard]] std::vector<std::size_t> critical_path(trace_model const& trace);
 
 /// The times at which a device had work, as far as the trace knows.

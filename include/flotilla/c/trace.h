@@ -33,9 +33,9 @@ typedef struct flotilla_trace_options {
 /** What is in a trace that has ended. */
 typedef struct flotilla_trace_summary {
   size_t size;         /**< sizeof(flotilla_trace_summary) */
-  uint64_t tasks;      /**< tasks in the trace */
+  uint64_t tasks;      /**< tasks in the trace that have ended */
   uint64_t dropped;    /**< events that found no room in the buffers */
-  uint64_t unfinished; /**< chosen tasks that had not ended */
+  uint64_t unfinished; /**< chosen tasks that had not ended; most of them are drawn, too */
   uint64_t bytes;      /**< size of the file */
 } flotilla_trace_summary;
 

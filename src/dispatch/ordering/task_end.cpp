@@ -103,6 +103,9 @@ void task_end::end_early(slot_address task, std::shared_ptr<failure const> why) 
   slot& one = parts_.tasks.at(task);
   std::uint64_t const generation =
       generation_word{one.generation.load(std::memory_order_relaxed)}.generation();
+  if (parts_.trace.active()) [[unlikely]] {
+    parts_.trace.note_first(task, traced_end::cancelled, tracer::now());
+  }
   parts_.failures.put(task, generation, why);
   // An addition keeps the cancel_state, which the thread that has the queue may change meanwhile.
   generation_word const before{

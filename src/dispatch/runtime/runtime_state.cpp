@@ -89,7 +89,7 @@ runtime_state::runtime_state(runtime_options options, tuning const& tuned)
       chunks_(make_chunk_memories(contexts_)),
       threads_(make_threads(worker_count(options_.workers, tasks_.devices()), *table_, bell_)),
       posted_(error_handler(), tasks_, table_, bell_),
-      trace_(number, tasks_),
+      trace_(number, tasks_, [this](bool on) { tasks.observe(on || checks != nullptr); }),
       ends_({tasks_, failures_, reclaimer_, order_, *table_, bulks_, chunks_, posted_,
              shared_queue_, tickets_, deadlines_, bell_, trace_}),
       text_(tasks_, kernels_, recordings_),
@@ -140,7 +140,7 @@ runtime_state::runtime_state(runtime_options options, tuning const& tuned)
       checks(make_checks(checks_of(options_), {*chosen_.api, kernels_, chosen_.devices, handles_})),
       tasks({shared_, *this, usage, valid, places, slots, chosen_.devices, options_.placement.get(),
              checks.get()}),
-      traces({trace_, devices, kernels_, chosen_.devices, usage}),
+      traces({trace_, tasks_, devices, kernels_, chosen_.devices, usage}),
       limits_of_chunks(kernels_, chosen_.devices),
       bulks({shared_, *this, usage, valid, places, slots, tasks, checks.get(), devices, waits,
              limits_of_chunks}),
@@ -159,7 +159,6 @@ runtime_state::runtime_state(runtime_options options, tuning const& tuned)
   try {
     for (unsigned i = 0; i < tasks_.devices(); ++i) { add_device(i); }
     places.add_shared();
-    trace_.on_change([this](bool on) { tasks.observe(on || checks != nullptr); });
     traces.start_of_environment();
     nvtx_range::attach();
     runtime_registry::add(*this);

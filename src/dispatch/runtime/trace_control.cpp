@@ -2,9 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dispatch/runtime/trace_control.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <exception>
+#include <span>
 #include <string>
 #include <thread>
 #include <utility>
@@ -12,6 +16,7 @@
 #include <flotilla/error/error.hpp>
 
 #include "base/log.hpp"
+#include "dispatch/lane/lane.hpp"
 #include "dispatch/lane/lane_layout.hpp"
 #include "dispatch/runtime/trace_environment.hpp"
 #include "dispatch/trace/trace_session.hpp"
@@ -32,7 +37,76 @@ std::string name_of_lane(unsigned lane) {
          (level == 0 ? "" : ", priority " + std::to_string(-int{level}));
 }
 
+// Open tasks that overlap have a row each, and nobody reads thousands of rows.
+constexpr std::size_t max_open_tasks = 1000;  // of a device, in a trace
+
+/// Notes the open tasks of a device. The caller must hold its lease.
+class open_task_notes {
+ public:
+  open_task_notes(tracer& trace, device_driver& device) : trace_(trace), device_(device) {}
+
+  /// Notes the tasks in the lanes, whose launch times the lanes know.
+  void note_launched() {
+    device_.lanes().for_each_busy([this](lane const& of) {
+      for (std::size_t i = 0; i < of.in_flight(); ++i) {
+        lane::batch const& batch = of.in_flight(i);
+        std::int64_t const launched = tracer::as_ns(batch.begun);
+        // A lane runs its batches in order. So only the oldest one may have begun.
+        std::int64_t const begun = i == 0 ? std::max(launched, tracer::as_ns(of.last_end())) : now_;
+        for (slot_address const task : std::span{batch.tasks.data(), batch.count}) {
+          static_cast<void>(trace_.note_batch(task, launched, begun, of.index()));
+          note(task);
+        }
+      }
+    });
+  }
+  /// Notes the tasks that are not launched, and those that are in no batch.
+  void note_others(task_table const& tasks) {
+    tasks.for_each_open([&](slot_address task) {
+      slot const& one = tasks.at(task);
+      // acquire: pairs with the release in intake
+      if (one.device.load(std::memory_order_acquire) != device_.index() + 1) { return true; }
+      // Another thread may be ending a cancelled task, and does not need the lease to do so.
+      generation_word const word{one.generation.load(std::memory_order_relaxed)};
+      if (!is_final_cancellation(word.cancel())) { note(task); }
+      return left_ != 0;
+    });
+  }
+
+ private:
+  void note(slot_address task) {
+    if (left_ != 0 && trace_.note_first(task, traced_end::unfinished, now_)) { --left_; }
+  }
+
+  tracer& trace_;
+  device_driver& device_;
+  std::int64_t const now_ = tracer::now();
+  std::size_t left_ = max_open_tasks;
+};
+
+void note_open_tasks_of(device_driver& device, trace_control::parts const& with) {
+  open_task_notes notes{with.trace, device};
+  notes.note_launched();
+  notes.note_others(with.tasks);
+}
+
 }  // namespace
+
+void trace_control::note_open_tasks() const {
+  // A thread that drives a device gives the lease back after its current pass, which takes long
+  // only because of callables.
+  constexpr std::chrono::milliseconds max_time{20};
+  auto const until = std::chrono::steady_clock::now() + max_time;
+  for (unsigned i = 0; i < with_.devices.size() && with_.trace.active(); ++i) {
+    device_driver& device = with_.devices[i];
+    if (device.gate().held_by_this_thread()) {  // inside a callable
+      note_open_tasks_of(device, with_);
+    } else if (auto lease = device.gate().take_until(until)) {
+      device_set::lease_guard const guard{with_.devices, device, std::move(*lease)};
+      note_open_tasks_of(device, with_);
+    }
+  }
+}
 
 void trace_control::notice_ends() const {
   constexpr std::chrono::milliseconds max_time{20};
@@ -57,8 +131,10 @@ std::shared_ptr<detail::trace_session> trace_control::start(trace_options option
       .kernel = [this](std::uint32_t kernel) { return with_.kernels.kernels[kernel].name; },
       .lane = &name_of_lane};
   for (device const& each : with_.infos) { names.devices.push_back(each.name); }
-  return detail::trace_session::begin(with_.trace, std::move(options), std::move(names),
-                                      [this] { notice_ends(); });
+  return detail::trace_session::begin(with_.trace, std::move(options), std::move(names), [this] {
+    notice_ends();
+    note_open_tasks();
+  });
 }
 
 void trace_control::start_of_environment() const {

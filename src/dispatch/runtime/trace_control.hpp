@@ -12,6 +12,7 @@
 #include "dispatch/device/device_set.hpp"
 #include "dispatch/fault/usage_guard.hpp"
 #include "dispatch/graph/kernel_table.hpp"
+#include "dispatch/task/task_table.hpp"
 #include "dispatch/trace/tracer.hpp"
 
 namespace flotilla::dispatch {
@@ -21,6 +22,7 @@ class trace_control {
  public:
   struct parts {
     tracer& trace;
+    task_table const& tasks;
     device_set const& devices;
     kernel_table const& kernels;
     std::span<device const> infos;
@@ -40,6 +42,9 @@ class trace_control {
   /// Waits until threads have noticed the ends of the tasks that have ended. While other threads
   /// keep devices busy, it gives up.
   void notice_ends() const;
+  /// Notes the tasks that devices have taken and that have not ended. Leaves out a device whose
+  /// lease another thread does not give back soon, because it is inside a callable.
+  void note_open_tasks() const;
 
   parts const with_;
 };

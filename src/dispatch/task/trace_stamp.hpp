@@ -4,6 +4,7 @@
 // What a trace knows of a task that has not ended.
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 
 namespace flotilla::dispatch {
@@ -22,6 +23,22 @@ struct trace_stamp {
   std::uint32_t session = 0;      // of the trace that was on at the submit
   std::uint32_t thread : 24 = 0;  // the index of the submitting thread (trace_threads)
   std::uint32_t lane : 8 = no_lane;
+
+  /// Whether the stamp is that of a task with this generation. Relaxed: at the end of a trace, a
+  /// thread that cancels the task may call `take` at the same time.
+  [[nodiscard]] bool is_of(std::uint64_t task) noexcept {
+    return std::atomic_ref{generation}.load(std::memory_order_relaxed) ==
+           static_cast<std::uint32_t>(task);
+  }
+  /// Makes the stamp that of no task, so that its task has one record.
+  void forget() noexcept { std::atomic_ref{generation}.store(0, std::memory_order_relaxed); }
+  /// The same for two threads that may both want to write the record. @return whether the caller
+  /// is the first one.
+  [[nodiscard]] bool take(std::uint64_t task) noexcept {
+    auto expected = static_cast<std::uint32_t>(task);
+    return std::atomic_ref{generation}.compare_exchange_strong(expected, 0,
+                                                               std::memory_order_relaxed);
+  }
 
   /// Sets the times of the launch, if they are not known yet.
   void set_launch(std::int64_t when, std::int64_t begun) noexcept {

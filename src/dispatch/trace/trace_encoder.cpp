@@ -58,6 +58,7 @@ trace_encoder::texts::texts(packet_stream& to) {
   items = value("items");
   bytes = value("bytes");
   failed = value("failed");
+  unfinished = value("unfinished");
   tasks = value("tasks");
   device_time = value("device_ns");
   submit = event("submit");
@@ -81,6 +82,9 @@ void trace_encoder::add_thread(std::uint32_t index, std::int64_t tid, std::strin
 void trace_encoder::add(std::span<std::uint64_t const> record) {
   switch (record_of<record_head>(record).kind) {
     case record_kind::task:
+      ++tasks_;
+      return add(record_of<task_record>(record), record.subspan(words_of<task_record>));
+    case record_kind::open_task:
       return add(record_of<task_record>(record), record.subspan(words_of<task_record>));
     case record_kind::launches:
       return add(record_of<launches_record>(record), record.subspan(words_of<launches_record>));
@@ -164,11 +168,10 @@ std::uint64_t trace_encoder::name_of(task_record const& task, std::string_view l
 }
 
 void trace_encoder::add(task_record const& task, std::span<std::uint64_t const> tail) {
-  ++tasks_;
   std::string_view const label{reinterpret_cast<char const*>(tail.data() + task.predecessors),
                                task.label_bytes};
-  // A task that was never launched is at its end, because its predecessors are before it. A bulk
-  // begins with its submit.
+  // A task that was never launched is at its end, or at the end of the trace, because its
+  // predecessors are before it. A bulk begins with its submit.
   bool const is_bulk = task.kind == task_kind::bulk_end;
   bool const was_launched = task.launched != 0;
   std::int64_t const from = was_launched ? task.launched : is_bulk ? task.submitted : task.ended;
@@ -191,7 +194,10 @@ void trace_encoder::add(task_record const& task, std::span<std::uint64_t const> 
   if (task.amount != 0) {
     begin.add(task.kind == task_kind::chunk ? texts_.items : texts_.bytes, task.amount);
   }
-  if (task.end == traced_end::failed) { begin.add(texts_.failed, 1, perfetto::annotation::flag); }
+  if (task.end != traced_end::succeeded) {
+    begin.add(task.end == traced_end::unfinished ? texts_.unfinished : texts_.failed, 1,
+              perfetto::annotation::flag);
+  }
   to_.write({.type = event_type::instant,
              .track = threads_[task.thread],
              .when = task.submitted,

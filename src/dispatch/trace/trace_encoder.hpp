@@ -62,9 +62,10 @@ class trace_encoder {
   // The numbers of texts that many events use.
   struct texts {
     explicit texts(packet_stream& to);
-    std::uint64_t queue, run, kernel, items, bytes, failed, tasks, device_time;  // of values
-    std::uint64_t submit, after, copy_out;                                       // names
-    std::uint64_t task, batch, drive, measured, copy;                            // categories
+    std::uint64_t queue, run, kernel, items, bytes, tasks, device_time;  // of values
+    std::uint64_t failed, unfinished;                                    // the same
+    std::uint64_t submit, after, copy_out;                               // names
+    std::uint64_t task, batch, drive, measured, copy;                    // categories
   };
 
   trace_names const names_;

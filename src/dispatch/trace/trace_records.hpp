@@ -12,7 +12,15 @@
 
 namespace flotilla::dispatch {
 
-enum class record_kind : std::uint8_t { task, batch, drive, counters, measured, launches };
+enum class record_kind : std::uint8_t {
+  task,
+  open_task,  // a task_record of a task that has not ended when the trace ends
+  batch,
+  drive,
+  counters,
+  measured,
+  launches,
+};
 
 /// The first word of each record.
 struct record_head {
@@ -31,11 +39,17 @@ struct record_head {
   return (static_cast<std::uint32_t>(generation) >> 1) * (std::uint64_t{1} << slot_bits) + task;
 }
 
-/// How a task has ended, or that it is no task of its own.
-enum class traced_end : std::uint8_t { succeeded, failed };
+/// How a task has ended, or that it has not ended when the trace ends.
+enum class traced_end : std::uint8_t {
+  succeeded,
+  failed,
+  cancelled,  // before the holder of the lease could end it; the record has no predecessors
+  unfinished,
+};
 
-/// A task that has ended. After it in the record come the numbers of its predecessors, and the
-/// label in as many words as it needs. Times are nanoseconds of std::chrono::steady_clock.
+/// A task that has ended, or that is open when the trace ends (then `ended` is the time of that).
+/// After it in the record come the numbers of its predecessors, and the label in as many words as
+/// it needs. Times are nanoseconds of std::chrono::steady_clock.
 /// The task begins at `begun` at the earliest, and has ended at `ended` at the latest.
 struct task_record {
   static constexpr std::uint16_t no_device = 0xffff;

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 #include <flotilla/detail/memory_command.hpp>
 
@@ -74,7 +75,7 @@ class tracer::launch_group {
     }
     entries_[count_++] = {trace_number(address, stamp.generation),
                           static_cast<std::uint64_t>(queued), stamp.thread};
-    stamp.generation = 0;  // so that the task has one record
+    stamp.forget();
     return true;
   }
 
@@ -99,8 +100,10 @@ class tracer::launch_group {
       words_;
 };
 
-tracer::tracer(std::uint64_t runtime, task_table const& tasks)
-    : tasks_(tasks), threads_(std::make_unique<trace_threads>(runtime)) {}
+tracer::tracer(std::uint64_t runtime, task_table const& tasks, std::function<void(bool)> changed)
+    : tasks_(tasks),
+      threads_(std::make_unique<trace_threads>(runtime)),
+      changed_(std::move(changed)) {}
 
 tracer::~tracer() = default;
 
@@ -153,7 +156,7 @@ slot_side* tracer::chosen(slot_address task) const noexcept {
   generation_word const word{tasks_.at(task).generation.load(std::memory_order_relaxed)};
   if (!is_chosen(trace_number(task, word.generation()))) { return nullptr; }
   slot_side& side = tasks_.side(task);
-  bool const is_noted = side.traced.generation == static_cast<std::uint32_t>(word.generation()) &&
+  bool const is_noted = side.traced.is_of(word.generation()) &&
                         side.traced.session == session_number_.load(std::memory_order_relaxed);
   return is_noted ? &side : nullptr;
 }
@@ -191,31 +194,42 @@ std::uint32_t tracer::note_ends(std::span<slot_address const> tasks, std::int64_
     }
     side->traced.set_launch(launched, begun);
     side->traced.lane = lane & trace_stamp::no_lane;
-    push_task(task, *side, false, ended);
+    push_task(task, *side, traced_end::succeeded, ended);
     ++count;
   }
   return count;
 }
 
-void tracer::push_task(slot_address task, slot_side& side, bool failed,
+bool tracer::note_first(slot_address task, traced_end end, std::int64_t when) noexcept {
+  generation_word const word{tasks_.at(task).generation.load(std::memory_order_relaxed)};
+  slot_side* const side = chosen(task);
+  if (side == nullptr || !side->traced.take(word.generation())) { return false; }
+  push_task(task, *side, end, when);
+  return true;
+}
+
+void tracer::push_task(slot_address task, slot_side& side, traced_end end,
                        std::int64_t ended) noexcept {
   slot& one = tasks_.at(task);
   trace_stamp& stamp = side.traced;
-  task_record record{.number = trace_number(task, stamp.generation),
+  generation_word const word{one.generation.load(std::memory_order_relaxed)};
+  task_record record{.number = trace_number(task, word.generation()),
                      .submitted = stamp.submitted,
                      .launched = stamp.launched,
                      .begun = stamp.begun(),
                      .ended = ended,
                      .thread = stamp.thread,
                      .lane = static_cast<std::uint16_t>(stamp.lane),
-                     .end = failed ? traced_end::failed : traced_end::succeeded};
-  stamp.generation = 0;  // so that the task has one record
+                     .end = end};
+  stamp.forget();
   std::uint32_t const device = one.device.load(std::memory_order_relaxed);
   record.device = device == 0 ? task_record::no_device : static_cast<std::uint16_t>(device - 1);
   describe(one, record);
   task_words words;
   std::size_t size = words_of<task_record>;
-  for (std::size_t i = 0; i < std::min<std::size_t>(one.dependencies, max_predecessors); ++i) {
+  // The holder of the lease may just be writing the turn of a cancelled task (predecessors).
+  std::size_t const ahead_count = end == traced_end::cancelled ? 0 : one.dependencies;
+  for (std::size_t i = 0; i < std::min(ahead_count, max_predecessors); ++i) {
     // A turn that was not taken names no task.
     if (task_key const ahead = tasks_.dependency(task, i); ahead.is_task()) {
       words[size++] = trace_number(ahead.slot, ahead.generation);
@@ -229,7 +243,8 @@ void tracer::push_task(slot_address task, slot_side& side, bool failed,
     std::memcpy(words.data() + size, side.label.data(), used * sizeof(std::uint64_t));
     size += used;
   }
-  record.head = head_of(record_kind::task, size);
+  record.head =
+      head_of(end == traced_end::unfinished ? record_kind::open_task : record_kind::task, size);
   std::memcpy(words.data(), &record, sizeof record);
   push({words.data(), size});
 }

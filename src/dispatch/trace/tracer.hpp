@@ -41,7 +41,8 @@ class tracer {
   using clock = std::chrono::steady_clock;
 
   /// @param runtime  The number of the runtime.
-  tracer(std::uint64_t runtime, task_table const& tasks);
+  /// @param changed  `changed(on)` is called when a trace begins or ends.
+  tracer(std::uint64_t runtime, task_table const& tasks, std::function<void(bool)> changed);
   ~tracer();
   tracer(tracer const&) = delete;
   tracer& operator=(tracer const&) = delete;
@@ -78,11 +79,20 @@ class tracer {
                   unsigned lane) noexcept;
   /// The task ends. Threads: as note_begin, while the task is open.
   void note_end(slot_address task, bool failed) noexcept {
-    if (slot_side* const side = chosen(task)) { push_task(task, *side, failed, now()); }
+    if (slot_side* const side = chosen(task)) {
+      push_task(task, *side, failed ? traced_end::failed : traced_end::succeeded, now());
+    }
   }
   /// The tasks of a batch end, all of them with success. @return how many of them were chosen.
   std::uint32_t note_ends(std::span<slot_address const> tasks, std::int64_t launched,
                           std::int64_t begun, std::int64_t ended, unsigned lane) noexcept;
+
+  /// Two threads may want to write the record of a cancelled task: the one that has claimed its end
+  /// (claim_early_end), and the holder of the device's lease at the end of the trace. The first one
+  /// writes it. For any other open task, only the holder of the lease may call this function.
+  /// @param end  traced_end::cancelled or traced_end::unfinished. A later end has no record then.
+  /// @return whether the task was chosen and this call has written the record.
+  bool note_first(slot_address task, traced_end end, std::int64_t when) noexcept;
 
   // ---- other records ----
 
@@ -104,8 +114,6 @@ class tracer {
   [[nodiscard]] std::mutex& mutex() noexcept { return mutex_; }
   /// The trace that is on. Null if there is none.
   [[nodiscard]] std::shared_ptr<detail::trace_session>& session() noexcept { return session_; }
-  /// `changed(on)` is called when a trace begins or ends.
-  void on_change(std::function<void(bool)> changed) { changed_ = std::move(changed); }
 
  private:
   class launch_group;
@@ -125,13 +133,13 @@ class tracer {
   [[nodiscard]] slot_side* chosen(slot_address task) const noexcept;
   void push(std::span<std::uint64_t const> record) noexcept;
   [[nodiscard]] std::uint32_t index_of_this_thread() noexcept;
-  void push_task(slot_address task, slot_side& side, bool failed, std::int64_t ended) noexcept;
+  void push_task(slot_address task, slot_side& side, traced_end end, std::int64_t ended) noexcept;
 
   task_table const& tasks_;
   std::unique_ptr<trace_threads> const threads_;
   std::mutex mutex_;
   std::shared_ptr<detail::trace_session> session_;
-  std::function<void(bool)> changed_;
+  std::function<void(bool)> const changed_;
   // Written under the mutex. They have a cache line of their own, because every batch reads it.
   alignas(base::cache_line) std::atomic<std::uint64_t> bound_{0};  // of the hash; 0: no trace
   std::atomic<std::uint32_t> session_number_{0};

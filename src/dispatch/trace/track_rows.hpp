@@ -20,8 +20,10 @@ class track_rows {
 
   /// Returns the row of a slice.
   [[nodiscard]] row& take(std::int64_t begin, std::int64_t end) {
-    // The tasks of a batch have the same times, so the rows before the last one are not free.
-    std::size_t next = begin == last_begin_ && end == last_end_ ? next_ : 0;
+    // The tasks of a batch have the same times, so the rows before the last one are not free. But
+    // slices without a length fit on one row.
+    bool const is_beside_last = begin == last_begin_ && end == last_end_ && begin != end;
+    std::size_t next = is_beside_last ? next_ : 0;
     while (next < rows_.size() && rows_[next].end > begin) { ++next; }
     if (next == rows_.size()) { rows_.emplace_back(); }
     last_begin_ = begin;
