@@ -8,8 +8,10 @@
 #include <cstdlib>
 
 #include <flotilla/error/error.hpp>
+#include <flotilla/runtime.hpp>
 
 #include "support/child.hpp"
+#include "support/devices.hpp"
 #include "support/thrown.hpp"
 
 namespace flotilla::test {
