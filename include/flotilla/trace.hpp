@@ -64,8 +64,8 @@ class FLOTILLA_EXPORT trace {
   /// Ends the trace. If that fails, prints the error on stderr.
   ~trace();
 
-  /// Ends the trace, and waits until the file is complete. Later calls return the same. Looks for
-  /// tasks that have not ended for at most 40 ms.
+  /// Ends the trace, and waits until the file is complete. Later calls return the same. Spends
+  /// at most 40 ms on looking for tasks that have not ended.
   /// @throws trace_failed  The file could not be written, for example because the disk is full. The
   ///                       message names the file. The tasks are not affected.
   trace_summary end();

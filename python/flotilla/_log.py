@@ -21,6 +21,7 @@ _LEVELS = {"error": 40, "warning": 30, "info": 20, "debug": 10}  # those of logg
 
 _lock = _thread.allocate_lock()
 _passing: threading.Thread | None = None  # the thread that passes messages on
+_is_over = False  # the interpreter ends: messages go to stderr
 
 
 def _pass_to(logger: logging.Logger) -> Callable[[_core.LogMessage], object]:
@@ -61,6 +62,8 @@ def log_to(target: logging.Logger | Callable[[_core.LogMessage], object] | None)
             )
         target = _pass_to(target)
     with _lock:
+        if _is_over:
+            return
         _core._log_to(target)
         if _passing is None:
             _passing = threading.Thread(
@@ -74,9 +77,12 @@ def log_to(target: logging.Logger | Callable[[_core.LogMessage], object] | None)
 
 def end() -> None:
     """Ends all runtimes, and passes on the messages that are left."""
+    global _is_over
     # Functions of tasks need the interpreter, so all tasks end before it does.
     _core._end()
-    _core._stop_log()
+    with _lock:
+        _is_over = True
+        _core._stop_log()
     if _passing is not None:
         _passing.join()
 
@@ -84,9 +90,8 @@ def end() -> None:
 def _after_fork_in_child() -> None:
     global _lock, _passing
     _lock = _thread.allocate_lock()
-    if _passing is not None:
-        _passing = None
-        _core._forget_log()
+    _passing = None
+    _core._forget_log()
 
 
 atexit.register(end)

@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <deque>
+#include <exception>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -131,7 +132,11 @@ void pass_messages() {
     nb::handle const target{next->target.get()};
     try {
       target(std::move(next->what));
-    } catch (nb::python_error& raised) { raised.discard_as_unraisable(target); }
+    } catch (nb::python_error& raised) {
+      raised.discard_as_unraisable(target);
+    } catch (std::exception const& why) {
+      std::fprintf(stderr, "flotilla: a message of the log cannot be passed on: %s\n", why.what());
+    }
   }
 }
 

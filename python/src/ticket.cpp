@@ -61,7 +61,10 @@ std::optional<std::chrono::steady_clock::time_point> deadline_of(nb::handle time
   if (timeout.is_none()) { return std::nullopt; }
   double const seconds = PyFloat_AsDouble(timeout.ptr());
   if (seconds == -1.0 && PyErr_Occurred() != nullptr) { nb::raise_python_error(); }
-  if (!(seconds >= 0.0)) { throw invalid_argument("a timeout must not be negative"); }
+  if (!(seconds >= 0.0)) {
+    throw invalid_argument("a timeout must be 0 or more seconds, but is " +
+                           std::to_string(seconds));
+  }
   constexpr double max_seconds = 1e9;  // 30 years
   return clock::now() + std::chrono::duration_cast<clock::duration>(
                             std::chrono::duration<double>(std::min(seconds, max_seconds)));

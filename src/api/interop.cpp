@@ -103,7 +103,9 @@ device_range view_device_memory(runtime& owner, device_ordinal device, void cons
         std::to_string(facts.device) + ", but device " + std::to_string(device.value) +
         " of the runtime is the driver's device " + std::to_string(info.driver_ordinal));
   }
-  if (!isolated_devices(state).can_access(device.value, address)) {
+  dispatch::lost_devices const& isolated = isolated_devices(state);
+  if (!isolated.can_access(device.value, address) ||
+      !isolated.can_access(device.value, address + bytes - 1)) {
     throw invalid_argument(
         "view_device_memory: device " + std::to_string(device.value) +
         " is isolated, so its kernels cannot access the memory at " + of_address(address) +

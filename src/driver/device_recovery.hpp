@@ -31,8 +31,8 @@ class device_recovery {
   [[nodiscard]] virtual std::string reason(int ordinal) const = 0;
   /// Ends the worker, for example because a kernel hangs. The device is then lost.
   virtual void kill(int ordinal) noexcept = 0;
-  /// Ends the process of the worker as a crash would: the device is lost as soon as somebody
-  /// notices that the process has ended. For fault injection.
+  /// Ends the process of the worker as a crash would: the device is lost at once, or as
+  /// soon as somebody notices that the process has ended. For fault injection.
   virtual void crash(int ordinal) noexcept = 0;
   /// Gives a lost device a new worker. The caller must hold the lease of the device. Blocks until
   /// the old process is gone, so that nothing of it can still write to memory, and until the

@@ -18,6 +18,7 @@
 #include "support/devices.hpp"
 #include "support/eventually.hpp"
 #include "support/kernels.hpp"
+#include "support/scale.hpp"
 #include "support/worker_processes.hpp"
 
 namespace flotilla::test {
@@ -80,7 +81,8 @@ class IsolatedDevice : public ::testing::TestWithParam<int> {
       }
       failed[device] =
           static_cast<std::size_t>(std::count(well[device].begin(), well[device].end(), false));
-      EXPECT_LT(failed[device], n / 2);
+      // With a sanitizer, the worker may be so slow that nearly all tasks are launched.
+      if (!sanitized) { EXPECT_LT(failed[device], n / 2); }
     }
     return failed;
   }
@@ -115,16 +117,25 @@ TEST_P(IsolatedDevice, KillWorkerKillsTheWorkerOfItsDevice) {
   EXPECT_THROW(testing::kill_worker(rt, device_ordinal{2}), unknown_device);
 }
 
-// requirement: an isolated device whose worker loses completions goes on
-TEST_P(IsolatedDevice, LostCompletionsAreFound) {
-  runtime rt{options(200ms)};
+// requirement: a task whose end the worker does not report ends with the next work in its stream,
+// or the worker is replaced. The device goes on
+TEST_P(IsolatedDevice, LostCompletionsHoldUpNothing) {
+  runtime rt{options(500ms)};
   ::testing::internal::CaptureStderr();
   auto const failed = flood(rt, [&] {
     for (std::uint64_t i : {1, 2, 4, 8}) { testing::lose_completion(rt.devices()[0], i); }
   });
   static_cast<void>(::testing::internal::GetCapturedStderr());
-  EXPECT_EQ(failed[0], 0u);
   EXPECT_EQ(failed[1], 0u);
+  // Nothing follows this task, so only another worker can help.
+  test_program const program{rt};
+  ::testing::internal::CaptureStderr();
+  testing::lose_completion(rt.devices()[0], 1);
+  ticket const last =
+      rt.submit(program.nothing.with_shape({1}, {1})(), {.device = first, .repeatable = true});
+  EXPECT_TRUE(last.wait_for(test_timeout));
+  static_cast<void>(::testing::internal::GetCapturedStderr());
+  EXPECT_EQ(health(rt, first), device_health::ok);
 }
 
 // requirement

@@ -87,7 +87,7 @@ TEST_F(Health, ALostCompletionIsFound) {
     rt.submit(word.copy_to(seen)).wait();
     EXPECT_EQ(seen[0], 3u);
     std::string const text = ::testing::internal::GetCapturedStderr();
-    EXPECT_THAT(text, HasSubstr("has not reported the end of work that has ended"));
+    EXPECT_THAT(text, HasSubstr("did not report that this work ended"));
     EXPECT_THAT(text, HasSubstr("unreported"));
     EXPECT_THAT(text, Not(HasSubstr("is stuck")));
   }

@@ -24,6 +24,11 @@ def fail(_task):
     raise KeyError("of the task")
 
 
+def failures(messages):
+    """The messages that `fails_a_task` causes. A busy machine may cause others."""
+    return [each for each in messages if "a posted task failed" in each.text]
+
+
 def fails_a_task(rt, count=1):
     """Lets tasks fail that nobody waits for. A thread of the runtime writes the messages."""
     for _ in range(count):
@@ -44,17 +49,17 @@ def test_level():
     assert fl.log_level() == "debug"
 
 
-# requirement: a function gets the messages of all threads, in their order
+# requirement: a function gets the messages of all threads
 def test_function_gets_messages(rt, image, capfd):
     got = []
     fl.log_to(got.append)
     begin = time.time()
     fails_a_task(rt, 3)
-    eventually(lambda: len(got) == 3)
-    for message in got:
+    eventually(lambda: len(failures(got)) == 3)
+    for message in failures(got):
         assert isinstance(message, fl.LogMessage)
         assert (message.level, message.device) == ("error", None)
-        assert "a posted task failed" in message.text and "of the task" in message.text
+        assert "of the task" in message.text
         assert begin - 1 < message.time < time.time() + 1
         assert message.thread > 0 and "posted task" in repr(message)
     assert capfd.readouterr().err == ""
@@ -94,7 +99,7 @@ def test_logger_gets_records(rt, caplog):
         fails_a_task(rt)
         fl.log_to(got.append)
         fails_a_task(rt)
-        eventually(lambda: len(got) == 2)
+        eventually(lambda: len(failures(got)) == 2)
     assert len(caplog.records) == 1
 
 
@@ -123,8 +128,8 @@ def test_target_raises(rt, monkeypatch):
 
     fl.log_to(target)
     fails_a_task(rt, 2)
-    eventually(lambda: len(raised) == 2)
-    assert len(got) == 2
+    eventually(lambda: len(raised) >= 2)
+    assert len(failures(got)) == 2
     assert all(isinstance(each.exc_value, ValueError) for each in raised)
 
 
@@ -176,7 +181,7 @@ def test_many_messages(rt):
     fails_a_task(rt, 500)
     for each in threads:
         each.join()
-    eventually(lambda: len(got) == 500)
+    eventually(lambda: len(failures(got)) == 500)
 
 
 # requirement: messages that are written while the interpreter ends come before logging ends
@@ -197,7 +202,7 @@ for _ in range(100):
     assert "Traceback" not in output
 
 
-# error guess: a target that raises, and a program that ends while its target is busy
+# error guess: a program that ends while its target is busy
 def test_end_with_a_slow_target():
     code = """
 import time

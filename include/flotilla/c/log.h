@@ -23,7 +23,7 @@ typedef enum flotilla_log_level {
   FLOTILLA_LOG_WARNING = 1,
   /** What flotilla does that takes long, such as making contexts and compiling kernels. */
   FLOTILLA_LOG_INFO = 2,
-  /** Details for people who look for a mistake, such as why a cache was not used. */
+  /** Details for debugging, such as why a cache was not used. */
   FLOTILLA_LOG_DEBUG = 3
 } flotilla_log_level;
 

@@ -28,7 +28,7 @@ enum class log_level {
   error,    ///< something was lost, for example the error of a task that nobody waits for
   warning,  ///< the program works, but not as it was asked to, or slower than it could
   info,     ///< what flotilla does that takes long, such as making contexts and compiling kernels
-  debug,    ///< details for people who look for a mistake, such as why a cache was not used
+  debug,    ///< details for debugging, such as why a cache was not used
 };
 
 /// Returns the name of a level, such as "warning".

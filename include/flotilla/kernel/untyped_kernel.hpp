@@ -85,7 +85,8 @@ class FLOTILLA_EXPORT untyped_launch {
     return append(buffer.span());
   }
 
-  /// Removes all arguments, so that the object can be used for the next task.
+  /// Removes all arguments, so that the object can be used for the next task. Does not help after
+  /// the launch was moved out of the object (`finish() &&`).
   untyped_launch& clear() noexcept {
     made_.clear();
     size_ = 0;

@@ -82,8 +82,9 @@ FLOTILLA_EXPORT void release_kernels(cpu_device device);
 /// Loses one future completion on `device`: the work of a batch ends, but the device does not
 /// report this. `nth` selects the completion: 1 is the next one. The tasks of the batch end when
 /// the next batch in the same stream ends, or, with `runtime_options::stuck_after`, when the
-/// runtime finds that the stream is empty; otherwise they stay open. Several losses can be pending
-/// at the same time, each with its own counter.
+/// runtime finds that the stream is empty; otherwise they stay open. A callable whose completion is
+/// lost stays open in any case. The worker process of an isolated device is replaced instead.
+/// Several losses can be pending at the same time, each with its own counter.
 /// @throws invalid_argument  The CPU driver cannot have such a device, or `nth` is 0. The message
 ///                           names the argument.
 FLOTILLA_EXPORT void lose_completion(cpu_device device, std::uint64_t nth);

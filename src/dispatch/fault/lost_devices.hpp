@@ -28,7 +28,7 @@ namespace flotilla::dispatch {
 class lost_devices {
  public:
   /// Adds the next device. Call it only while the runtime starts.
-  /// @param is_isolated  Whether it can be replaced. Its driver may have other devices too.
+  /// @param is_isolated  Whether it can be replaced.
   void add(context::context_handle const& context, device_inbound& inbound, bool is_isolated,
            restart_limit::options const& limit) {
     devices_.emplace_back(context, inbound, is_isolated, limit);
@@ -40,9 +40,9 @@ class lost_devices {
     return device < devices_.size() && devices_[device].recovery != nullptr;
   }
   /// Returns whether a task of `device` must wait on the host for the end of a task of another
-  /// device. If one of the two is isolated, its stream must not wait: the number of a lost task is
-  /// reached although the task runs again, and a wait for another device looks like a kernel that
-  /// hangs.
+  /// device. The stream of an isolated device must not wait for another one, nor be waited for: the
+  /// number of a lost task is reached although the task runs again, and a wait for another device
+  /// looks like a kernel that hangs.
   [[nodiscard]] bool must_wait_on_host(unsigned device, unsigned other) const noexcept {
     return device != other && any_isolated_ && (is_isolated(device) || is_isolated(other));
   }

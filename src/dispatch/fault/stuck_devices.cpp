@@ -39,6 +39,7 @@ end_mark stuck_devices::oldest_of(lane_set const& lanes, unsigned index) const n
 }
 
 void stuck_devices::look_at(watched_device& device, clock::time_point now) noexcept {
+  bool const is_isolated = lost_.is_isolated(device.lanes.device());
   bool is_stuck = false;
   end_mark longest;
   clock::duration time = limit_;
@@ -47,13 +48,14 @@ void stuck_devices::look_at(watched_device& device, clock::time_point now) noexc
     end_mark const oldest = oldest_of(device.lanes, i);
     std::uint64_t const number = oldest.valid() ? oldest.number() : lane::no_number;
     if (number != seen.number) { seen = {number, now}; }
-    if (number == lane::no_number || now - seen.since < time) { continue; }
-    if (end_unreported(device, oldest)) { continue; }
+    if (number == lane::no_number || now - seen.since < limit_) { continue; }
+    if (!is_isolated && end_unreported(device, oldest)) { continue; }
     is_stuck = true;
+    if (now - seen.since < time) { continue; }
     longest = oldest;
     time = now - seen.since;
   }
-  if (lost_.is_isolated(device.lanes.device())) {
+  if (is_isolated) {
     if (is_stuck) { end_worker(device, longest, time); }
     return;
   }
@@ -99,12 +101,18 @@ void stuck_devices::end_worker(watched_device& device, end_mark stuck,
 }
 
 bool stuck_devices::end_unreported(watched_device& device, end_mark oldest) const noexcept {
-  if (!device.streams.replace_lost_number(oldest.lane(), oldest.number())) { return false; }
+  std::string tasks;
   try {
-    base::log_format(
-        log_level::warning,
-        "%s has not reported the end of work that has ended: %s. It counts as ended now",
-        device.context.subject().c_str(), tasks_at(device, oldest).c_str());
+    tasks = tasks_at(device, oldest);         // once the number is there, they end at any time
+  } catch (...) { tasks = "unknown tasks"; }  // no memory
+  auto const was_lost = device.streams.replace_lost_number(oldest.lane(), oldest.number());
+  if (!was_lost) { return true; }  // another thread asks the streams: look again later
+  if (!*was_lost) { return false; }
+  try {
+    base::log_format(log_level::warning,
+                     "%s did not report that this work ended: %s. Its stream is empty, so the work "
+                     "counts as ended",
+                     device.context.subject().c_str(), tasks.c_str());
   } catch (...) { base::log(log_level::warning, "the end of a batch was not reported"); }
   return true;
 }

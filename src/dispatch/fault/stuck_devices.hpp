@@ -23,7 +23,8 @@ namespace flotilla::dispatch {
 /// Looks now and then at the oldest batch of each lane. If it is the same batch for too long, the
 /// device is stuck until this batch ends, or, if it is isolated, its worker process is ended. Each
 /// time that a device becomes stuck, prints the tasks of the batch on stderr. But if the stream of
-/// the lane is empty, only the completion number of the batch was lost, and the batch ends.
+/// the lane is empty, only the completion number of the batch was lost, and the batch ends. This
+/// does not happen for callables, and not on isolated devices, whose worker process is replaced.
 /// Threads: any.
 class stuck_devices {
  public:
@@ -79,7 +80,7 @@ class stuck_devices {
   void end_worker(watched_device& device, end_mark stuck, clock::duration time) noexcept;
   void report(watched_device const& device, end_mark stuck, clock::duration time) const noexcept;
   /// Ends a batch whose completion number was lost.
-  /// @return whether it was
+  /// @return false if it was not, so the device is stuck
   [[nodiscard]] bool end_unreported(watched_device& device, end_mark oldest) const noexcept;
 
   clock::duration const limit_;

@@ -18,10 +18,11 @@ stream_health::answer stream_health::query() noexcept {
   return found;
 }
 
-bool stream_health::replace_lost_number(unsigned lane, std::uint64_t expected) noexcept {
+std::optional<bool> stream_health::replace_lost_number(unsigned lane,
+                                                       std::uint64_t expected) noexcept {
   if (lane_layout::takes_callables(lane)) { return false; }  // the query would break a capture
   // acquire: as in query
-  if (is_querying_.exchange(true, std::memory_order_acquire)) { return false; }
+  if (is_querying_.exchange(true, std::memory_order_acquire)) { return std::nullopt; }
   bool const was_lost = lanes_[lane].query(expected);
   is_querying_.store(false, std::memory_order_release);
   return was_lost;

@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <optional>
 
 #include "dispatch/lane/lane_set.hpp"
 
@@ -27,9 +28,11 @@ class stream_health {
   /// Does nothing if another thread is doing so.
   [[nodiscard]] answer query() noexcept;
   /// If the oldest batch of a lane has the number `expected`, and has ended without writing it,
-  /// ends the batch. Does nothing for lanes of callables, or if another thread is in `query`.
-  /// @return whether the number was lost
-  [[nodiscard]] bool replace_lost_number(unsigned lane, std::uint64_t expected) noexcept;
+  /// ends the batch. Does nothing for lanes of callables. Only for devices of this process: another
+  /// runtime may have given an isolated device a worker whose streams are empty.
+  /// @return whether the number was lost; empty if another thread is in `query`
+  [[nodiscard]] std::optional<bool> replace_lost_number(unsigned lane,
+                                                        std::uint64_t expected) noexcept;
   /// Makes `query` do nothing, after a thread that is inside has left. Then forgets which numbers
   /// the driver has refused to write: an empty stream tells nothing about its work if a fault has
   /// emptied it. Call `allow` afterwards.

@@ -204,19 +204,20 @@ bool tracer::note_first(slot_address task, traced_end end, std::int64_t when) no
   generation_word const word{tasks_.at(task).generation.load(std::memory_order_relaxed)};
   slot_side* const side = chosen(task);
   if (side == nullptr || !side->traced.take(word.generation())) { return false; }
-  push_task(task, *side, end, when);
+  push_task(task, word.generation(), *side, end, when);
   return true;
 }
 
-void tracer::push_task(slot_address task, slot_side& side, traced_end end,
+void tracer::push_task(slot_address task, std::uint64_t generation, slot_side& side, traced_end end,
                        std::int64_t ended) noexcept {
   slot& one = tasks_.at(task);
   trace_stamp& stamp = side.traced;
-  generation_word const word{one.generation.load(std::memory_order_relaxed)};
-  task_record record{.number = trace_number(task, word.generation()),
+  // The holder of the lease may just be writing the launch of a task that was cancelled.
+  bool const is_launched = end != traced_end::cancelled;
+  task_record record{.number = trace_number(task, generation),
                      .submitted = stamp.submitted,
-                     .launched = stamp.launched,
-                     .begun = stamp.begun(),
+                     .launched = is_launched ? stamp.launched : 0,
+                     .begun = is_launched ? stamp.begun() : 0,
                      .ended = ended,
                      .thread = stamp.thread,
                      .lane = static_cast<std::uint16_t>(stamp.lane),

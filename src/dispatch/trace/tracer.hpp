@@ -133,7 +133,12 @@ class tracer {
   [[nodiscard]] slot_side* chosen(slot_address task) const noexcept;
   void push(std::span<std::uint64_t const> record) noexcept;
   [[nodiscard]] std::uint32_t index_of_this_thread() noexcept;
-  void push_task(slot_address task, slot_side& side, traced_end end, std::int64_t ended) noexcept;
+  void push_task(slot_address task, slot_side& side, traced_end end, std::int64_t ended) noexcept {
+    generation_word const word{tasks_.at(task).generation.load(std::memory_order_relaxed)};
+    push_task(task, word.generation(), side, end, ended);
+  }
+  void push_task(slot_address task, std::uint64_t generation, slot_side& side, traced_end end,
+                 std::int64_t ended) noexcept;
 
   task_table const& tasks_;
   std::unique_ptr<trace_threads> const threads_;

@@ -171,6 +171,7 @@ TEST_F(Chaos, NothingOfWorkerProcessesIsLostDoubledWrongOrHung) {
     with.settings.all.spare = seed_ % 2 == 0 ? spare::warm : spare::none;
     runtime rt{std::move(with)};
     harmful_tasks tasks{rt};
+    std::vector<pid_t> const first = workers_of_this_process();
     run(rt, [&](std::mt19937& random) {
       device_ordinal const device{static_cast<unsigned>(random() % rt.devices().size())};
       // A device that is lost again and again before its successor has started makes no progress.
@@ -187,6 +188,11 @@ TEST_F(Chaos, NothingOfWorkerProcessesIsLostDoubledWrongOrHung) {
       pause(random, 100);
     });
     tasks.check();
+    std::vector<pid_t> const now = workers_of_this_process();
+    bool const any_is_gone = std::any_of(first.begin(), first.end(), [&](pid_t each) {
+      return std::find(now.begin(), now.end(), each) == now.end();
+    });
+    EXPECT_TRUE(any_is_gone) << "no worker was ever replaced";
   }
   report(::testing::internal::GetCapturedStderr(), losses);
 }

@@ -52,6 +52,14 @@ std::string refused(std::string const& specification) {
   return thrown<Error>([&] { static_cast<void>(choose(specification)); });
 }
 
+// regression: found by a fuzzer. The marks of ended tasks have eight bits for the device
+TEST(Choose, RefusesTooManyDevices) {
+  EXPECT_THAT(refused<unknown_device>("cpu:60/green:1*836"),
+              AllOf(HasSubstr("makes 836 devices"), HasSubstr("at most 255")));
+  EXPECT_THAT(refused<unknown_device>("cpu:2/green:1*128"), HasSubstr("makes 256 devices"));
+  EXPECT_EQ(choose("cpu:1/green:1*255").devices.size(), 255u);
+}
+
 // requirement
 TEST(Choose, TakesGpusByOrdinal) {
   FLOTILLA_EXPECT_IN_CHILD([] {
