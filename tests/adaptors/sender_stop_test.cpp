@@ -11,7 +11,7 @@
 #include <flotilla/flotilla.hpp>
 
 #include "adaptors/outcome.hpp"
-#include "contract/unlaunched_fixture.hpp"
+#include "support/launch_gate.hpp"
 
 namespace flotilla::test {
 namespace {

@@ -17,7 +17,7 @@
 #include <flotilla/flotilla.hpp>
 
 #include "adaptors/outcome.hpp"
-#include "contract/unlaunched_fixture.hpp"
+#include "support/launch_gate.hpp"
 #include "support/thrown.hpp"
 
 namespace flotilla::test {

@@ -17,7 +17,7 @@
 #include <flotilla/task/bulk.hpp>
 
 #include "contract/continuation.hpp"
-#include "contract/unlaunched_fixture.hpp"
+#include "support/launch_gate.hpp"
 
 namespace flotilla::test {
 namespace {

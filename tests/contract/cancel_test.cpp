@@ -12,7 +12,7 @@
 #include <flotilla/task/completion.hpp>
 
 #include "contract/continuation.hpp"
-#include "contract/unlaunched_fixture.hpp"
+#include "support/launch_gate.hpp"
 
 namespace flotilla::test {
 namespace {

@@ -10,7 +10,7 @@
 
 #include <flotilla/task/bulk.hpp>
 
-#include "contract/unlaunched_fixture.hpp"
+#include "support/launch_gate.hpp"
 
 namespace flotilla::test {
 

@@ -5,7 +5,7 @@
 
 #include <chrono>
 
-#include "contract/unlaunched_fixture.hpp"
+#include "support/launch_gate.hpp"
 
 namespace flotilla::test {
 

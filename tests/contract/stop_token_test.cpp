@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "contract/continuation.hpp"
-#include "contract/unlaunched_fixture.hpp"
+#include "support/launch_gate.hpp"
 
 namespace flotilla::test {
 namespace {

@@ -11,7 +11,7 @@ from conftest import ones
 
 @pytest.fixture
 def rt():
-    with fl.Runtime("cpu:2", settings={"isolation": "process"}) as made:
+    with fl.Runtime("cpu:2", settings={"isolation": "process", "context": "owned"}) as made:
         yield made
 
 
