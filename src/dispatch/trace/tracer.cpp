@@ -194,7 +194,8 @@ std::uint32_t tracer::note_ends(std::span<slot_address const> tasks, std::int64_
     }
     side->traced.set_launch(launched, begun);
     side->traced.lane = lane & trace_stamp::no_lane;
-    push_task(task, *side, traced_end::succeeded, ended);
+    generation_word const word{tasks_.at(task).generation.load(std::memory_order_relaxed)};
+    push_task(task, word.generation(), *side, traced_end::succeeded, ended);
     ++count;
   }
   return count;

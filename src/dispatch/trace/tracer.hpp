@@ -80,7 +80,9 @@ class tracer {
   /// The task ends. Threads: as note_begin, while the task is open.
   void note_end(slot_address task, bool failed) noexcept {
     if (slot_side* const side = chosen(task)) {
-      push_task(task, *side, failed ? traced_end::failed : traced_end::succeeded, now());
+      generation_word const word{tasks_.at(task).generation.load(std::memory_order_relaxed)};
+      push_task(task, word.generation(), *side, failed ? traced_end::failed : traced_end::succeeded,
+                now());
     }
   }
   /// The tasks of a batch end, all of them with success. @return how many of them were chosen.
@@ -133,10 +135,6 @@ class tracer {
   [[nodiscard]] slot_side* chosen(slot_address task) const noexcept;
   void push(std::span<std::uint64_t const> record) noexcept;
   [[nodiscard]] std::uint32_t index_of_this_thread() noexcept;
-  void push_task(slot_address task, slot_side& side, traced_end end, std::int64_t ended) noexcept {
-    generation_word const word{tasks_.at(task).generation.load(std::memory_order_relaxed)};
-    push_task(task, word.generation(), side, end, ended);
-  }
   void push_task(slot_address task, std::uint64_t generation, slot_side& side, traced_end end,
                  std::int64_t ended) noexcept;
 
