@@ -40,7 +40,9 @@ void run_and_exit(std::function<void()> const& body) {
   std::exit(::testing::Test::HasFailure() ? 1 : 0);
 }
 
-int forked(std::function<int()> const& body) {
+int forked(std::function<int()> const& body) { return result_of(start_forked(body)); }
+
+pid_t start_forked(std::function<int()> const& body) {
   std::fflush(nullptr);
   pid_t const child = fork();
   if (child < 0) { throw std::runtime_error{"fork failed"}; }
@@ -54,6 +56,10 @@ int forked(std::function<int()> const& body) {
     }
     _exit(code);  // skips the parent's atexit handlers
   }
+  return child;
+}
+
+int result_of(pid_t child) {
   int status = 0;
   if (waitpid(child, &status, 0) != child) { throw std::runtime_error{"waitpid failed"}; }
   return WIFEXITED(status) ? WEXITSTATUS(status) : 256 + WTERMSIG(status);

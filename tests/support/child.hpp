@@ -5,6 +5,7 @@
 // forks, or sets environment variables.
 
 #include <gtest/gtest.h>
+#include <sys/types.h>
 
 #include <functional>
 
@@ -17,6 +18,10 @@ namespace flotilla::test {
 /// Forks this process. The child runs `body` and passes the result of `body` to `_exit`.
 /// @return the child's exit status, or 256 plus the signal number if a signal killed the child.
 [[nodiscard]] int forked(std::function<int()> const& body);
+/// The same in two steps, for several children at the same time. One thread must start all of them:
+/// a child of fork() has the locks that other threads hold at this moment.
+[[nodiscard]] pid_t start_forked(std::function<int()> const& body);
+[[nodiscard]] int result_of(pid_t child);
 
 }  // namespace flotilla::test
 

@@ -180,14 +180,11 @@ TEST_F(DiskCache, SeveralProcessesStoreAndFindAtTheSameTime) {
       return 0;
     };
   };
-  std::vector<std::thread> threads;
-  std::vector<int> results(4, -1);
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    threads.emplace_back(
-        [&, i] { results[i] = test::forked(work(static_cast<char>('a' + static_cast<int>(i)))); });
+  std::vector<pid_t> children;
+  for (char const mark : {'a', 'b', 'c', 'd'}) {
+    children.push_back(test::start_forked(work(mark)));
   }
-  for (std::thread& each : threads) { each.join(); }
-  EXPECT_EQ(results, std::vector<int>(4, 0));
+  for (pid_t const each : children) { EXPECT_EQ(test::result_of(each), 0); }
 }
 
 }  // namespace
