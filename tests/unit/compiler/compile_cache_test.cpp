@@ -145,12 +145,8 @@ TEST_F(CompileProcesses, CompileAtTheSameTime) {
       program const loaded = compile(rt, scale_source, options);
       return loaded.kernel_names() == std::vector<std::string>{"scale"} ? 0 : 1;
     };
-    int results[2] = {-1, -1};
-    std::thread other{[&] { results[0] = forked(work); }};
-    results[1] = forked(work);
-    other.join();
-    EXPECT_EQ(results[0], 0);
-    EXPECT_EQ(results[1], 0);
+    pid_t const children[] = {start_forked(work), start_forked(work)};
+    for (pid_t const each : children) { EXPECT_EQ(result_of(each), 0); }
     EXPECT_EQ(std::distance(std::filesystem::directory_iterator{options.cache_directory},
                             std::filesystem::directory_iterator{}),
               1);
