@@ -18,7 +18,6 @@
 #include "support/devices.hpp"
 #include "support/eventually.hpp"
 #include "support/kernels.hpp"
-#include "support/scale.hpp"
 #include "support/worker_processes.hpp"
 
 namespace flotilla::test {
@@ -31,7 +30,7 @@ using word = std::uint32_t;
 class IsolatedDevice : public ::testing::TestWithParam<int> {
  protected:
   static constexpr device_ordinal first{0}, second{1};
-  static constexpr word n = 1500;  // more than one batch can hold
+  static constexpr word n = 1500;
 
   void SetUp() override { FLOTILLA_NEED_CPU_DRIVER(); }
   void TearDown() override { testing::clear_faults(); }
@@ -44,7 +43,8 @@ class IsolatedDevice : public ::testing::TestWithParam<int> {
     return made;
   }
   /// Floods both devices, and calls `harm` in the middle. Checks that each task has run once, or
-  /// has failed with device_fault. @return how many tasks of each device have failed.
+  /// has failed with device_fault. @return how many tasks of each device have failed. On a busy
+  /// machine, nearly all may be in the first batches of their streams, and so be suspects.
   template <class Harm>
   static std::array<std::size_t, 2> flood(runtime& rt, Harm const& harm) {
     test_program const program{rt};
@@ -81,8 +81,6 @@ class IsolatedDevice : public ::testing::TestWithParam<int> {
       }
       failed[device] =
           static_cast<std::size_t>(std::count(well[device].begin(), well[device].end(), false));
-      // With a sanitizer, the worker may be so slow that nearly all tasks are launched.
-      if (!sanitized) { EXPECT_LT(failed[device], n / 2); }
     }
     return failed;
   }
