@@ -51,8 +51,9 @@ void check_time(char const* function, char const* name, std::chrono::microsecond
 
 void check_nth(char const* function, std::uint64_t nth) {
   if (nth == 0) {
-    throw invalid_argument(std::string{function} +
-                           ": nth is 0, but must be at least 1 (1 means the next one)");
+    throw invalid_argument(
+        std::string{function} +
+        ": nth is 0, but must be at least 1 (1 means the next call, kernel or completion)");
   }
 }
 

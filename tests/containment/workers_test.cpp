@@ -31,6 +31,8 @@ class IsolatedDevice : public ::testing::TestWithParam<int> {
  protected:
   static constexpr device_ordinal first{0}, second{1};
   static constexpr word n = 1500;
+  // More than half of the tasks have ended before the harm. The rest may be suspects, all of them.
+  static constexpr word ended_before = 800, harmed_at = 1150;
 
   void SetUp() override { FLOTILLA_NEED_CPU_DRIVER(); }
   void TearDown() override { testing::clear_faults(); }
@@ -43,8 +45,8 @@ class IsolatedDevice : public ::testing::TestWithParam<int> {
     return made;
   }
   /// Floods both devices, and calls `harm` in the middle. Checks that each task has run once, or
-  /// has failed with device_fault. @return how many tasks of each device have failed. On a busy
-  /// machine, nearly all may be in the first batches of their streams, and so be suspects.
+  /// has failed with device_fault, and that no task fails that had ended.
+  /// @return how many tasks of each device have failed.
   template <class Harm>
   static std::array<std::size_t, 2> flood(runtime& rt, Harm const& harm) {
     test_program const program{rt};
@@ -54,7 +56,8 @@ class IsolatedDevice : public ::testing::TestWithParam<int> {
     rt.submit(there.span().fill(0)).wait();
     std::array<std::vector<ticket>, 2> tasks;
     for (word i = 0; i < n; ++i) {
-      if (i == n / 2) { harm(); }
+      if (i == ended_before) { rt.wait_idle(); }
+      if (i == harmed_at) { harm(); }
       tasks[0].push_back(rt.submit(count.with_shape({1}, {1})(here, i)));
       tasks[1].push_back(rt.submit(count.with_shape({1}, {1})(there, i)));
     }
@@ -78,9 +81,11 @@ class IsolatedDevice : public ::testing::TestWithParam<int> {
       for (word i = 0; i < n; ++i) {
         EXPECT_LE(ran[device][i], 1u) << i;
         if (well[device][i]) { EXPECT_EQ(ran[device][i], 1u) << i; }
+        if (i < ended_before) { EXPECT_TRUE(well[device][i]) << i; }
       }
       failed[device] =
           static_cast<std::size_t>(std::count(well[device].begin(), well[device].end(), false));
+      EXPECT_LT(failed[device], n / 2);
     }
     return failed;
   }

@@ -101,9 +101,10 @@ void stuck_devices::end_worker(watched_device& device, end_mark stuck,
 }
 
 bool stuck_devices::end_unreported(watched_device& device, end_mark oldest) const noexcept {
+  // Before the number is there, because the tasks may end at once then.
   std::string tasks;
   try {
-    tasks = tasks_at(device, oldest);         // once the number is there, they end at any time
+    tasks = tasks_at(device, oldest);
   } catch (...) { tasks = "unknown tasks"; }  // no memory
   auto const was_lost = device.streams.replace_lost_number(oldest.lane(), oldest.number());
   if (!was_lost) { return true; }  // another thread asks the streams: look again later

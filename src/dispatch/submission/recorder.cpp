@@ -80,8 +80,10 @@ unsigned recorder::check(detail::memory_command const& what,
       what.kind == memory_op_kind::device_to_device && what.device != what.from_device;
   if (is_between_devices && with_.shared.lost.any_isolated()) {
     throw invalid_argument(
-        "a copy between devices cannot be recorded, because a device of the runtime is isolated: "
-        "such copies go through the memory of the host");
+        "a copy from device " + std::to_string(what.from_device.value) + " to device " +
+        std::to_string(what.device.value) +
+        " cannot be recorded, because a device of the runtime is isolated: such copies go through "
+        "the memory of the host");
   }
   if (what.bytes == 0) {
     throw invalid_argument(
