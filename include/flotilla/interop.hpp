@@ -40,8 +40,9 @@ FLOTILLA_EXPORT device_range view_device_memory(runtime& owner, device_ordinal d
 /// cuMemAlloc, cudaMallocAsync), managed memory, or pinned host memory (cudaMallocHost,
 /// cudaHostRegister). The memory may belong to any context of the device.
 /// @param size  The number of objects at `memory`.
-/// @throws invalid_argument  The memory is pageable or on another device, or the allocation has
-///                           fewer objects. The message says which.
+/// @throws invalid_argument  The memory is pageable or on another device, the allocation has fewer
+///                           objects, or the device is isolated and the memory is neither a
+///                           device_buffer nor a host_buffer. The message says which.
 /// @throws unknown_device, poisoned, runtime_closed, used_after_fork
 /// Blocks    for one control operation.
 /// Lifetime  The memory must stay until the tasks that use it have ended.
@@ -70,7 +71,8 @@ template <class T>
 /// @param handle  A CUkernel, or a cudaKernel_t from cudaGetKernel. (A CUfunction belongs to one
 ///                context, so it cannot run on several devices.) The library of the kernel must
 ///                stay loaded until the runtime has ended.
-/// @throws invalid_argument  The handle is null, or the parameters differ from `Parameters`.
+/// @throws invalid_argument  The handle is null, the parameters differ from `Parameters`, or a
+///                           device of the runtime is isolated.
 /// @throws driver_error      The driver does not know the handle, or cannot load the kernel.
 /// Blocks  for one control operation on each device.
 template <class... Parameters>

@@ -106,10 +106,6 @@ struct launch_builder {
     if (range.owner() != to.owner_) { refuse_argument(to, index); }
     to.append_range({index, range.bytes(), range.device(), is_read_only});
   }
-  /// Appends an argument whose type is not known, at the offset `at`.
-  static void put(launch& to, std::size_t at, void const* value, std::size_t size) {
-    to.put(at, value, size);
-  }
 
   /// Returns the bytes of the arguments, to change them.
   [[nodiscard]] static std::byte* arguments(launch& of) noexcept {
