@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
+#include <string_view>
 
 #include <toml++/toml.h>
 
@@ -23,8 +24,11 @@ class reader {
  public:
   explicit reader(std::string file) : file_{std::move(file)} {}
 
-  settings read(std::string const& text) {
-    if (auto const wrong = find_forbidden_character(text)) { refuse(wrong->line, wrong->what); }
+  settings read(std::string_view text) {
+    constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
+    if (text.starts_with(byte_order_mark)) { text.remove_prefix(byte_order_mark.size()); }
+    if (auto const wrong = find_control_character(text)) { refuse(wrong->line, wrong->what); }
+    refuse_characters_outside_of_strings(text);
     try {
       toml::table const all = toml::parse(text, file_);
       for (auto const& [key, node] : all) {
@@ -47,6 +51,22 @@ class reader {
   [[noreturn]] void refuse(std::size_t line, std::string const& why) const {
     throw unknown_setting("settings file '" + file_ + "', line " + std::to_string(line) + ": " +
                           why);
+  }
+
+  /// Refuses a file that has other characters than ASCII outside of strings and comments, or is not
+  /// valid TOML without them.
+  void refuse_characters_outside_of_strings(std::string_view text) const {
+    std::string const ascii = with_ascii_only(text);
+    if (ascii == text) { return; }
+    try {
+      static_cast<void>(toml::parse(ascii, file_));
+    } catch (toml::parse_error const& wrong) {
+      toml::source_position const at = wrong.source().begin;
+      bool const is_guilty = is_beyond_ascii(text, at.line, at.column);
+      refuse(wrong.source(),
+             is_guilty ? "a character that is not ASCII, outside of strings and comments"
+                       : std::string{wrong.description()});
+    }
   }
 
   void per_device(toml::node const& node) {

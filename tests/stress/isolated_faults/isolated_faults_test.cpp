@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The flotilla authors
 // SPDX-License-Identifier: Apache-2.0
 
-// An isolated device faults again and again, and another one works on. The work of the other device
-// is right and not disturbed, the faulted device soon runs tasks again with its memory, and nothing
-// grows: no memory, no descriptors, no processes.
+// An isolated device faults again and again, and another one digests files. All digests are right,
+// and the other device is not disturbed. The faulted device soon runs tasks again, with its memory.
+// Nothing grows: no memory, no descriptors, no processes.
 //
 // FLOTILLA_TEST_FAULTS is the number of faults of each kind. Default: 2.
 
@@ -26,6 +26,7 @@
 #include <test_isolated_faults_kernels.hpp>
 
 #include "driver/device_recovery.hpp"
+#include "stress/isolated_faults/digesting.hpp"
 #include "support/devices.hpp"
 #include "support/eventually.hpp"
 #include "support/guest_test.hpp"
@@ -47,6 +48,11 @@ double ms(clock::duration time) { return duration<double, std::milli>(time).coun
 template <class... Parameters>
 launch one_thread(program const& loaded, char const* name, Parameters... arguments) {
   return loaded.kernel<Parameters...>(name).with_shape({1}, {1})(arguments...);
+}
+
+digesting::digest_kernel digest_kernel_of(program const& loaded) {
+  return loaded.kernel<std::byte const*, unsigned long long, unsigned long long, unsigned long long,
+                       std::byte*>("sha256_blocks");
 }
 
 /// A kind of fault: the name of its kernel, and a launch of it.
@@ -98,55 +104,6 @@ struct holdings {
   }
 };
 
-/// Counts on a device, batch by batch, in a thread of its own. Checks each batch.
-class counting {
- public:
-  counting(runtime& rt, program const& loaded)
-      : rt_(rt), count_{rt, busy, 1}, up_(one_thread(loaded, "count_up", count_.data())) {
-    rt_.submit(count_.fill(0)).wait();
-    thread_ = std::thread{[this] { run(); }};
-  }
-  ~counting() {
-    over_ = true;
-    thread_.join();
-  }
-  /// Returns how many tasks a second have ended since the last call.
-  double rate() {
-    auto const now = clock::now();
-    std::uint64_t const done = done_.load();
-    double const found =
-        static_cast<double>(done - last_done_) / duration<double>(now - last_).count();
-    last_ = now;
-    last_done_ = done;
-    return found;
-  }
-
- private:
-  static constexpr word batch = 500;
-  void run() {
-    host_buffer<word> seen{rt_, 1};
-    for (word total = batch; !over_; total += batch) {
-      std::vector<ticket> all;
-      for (word i = 0; i < batch; ++i) { all.push_back(rt_.submit(up_, {.device = busy})); }
-      rt_.submit(count_.copy_to(seen), {.after = all}).wait();
-      if (seen[0] != total) {
-        ADD_FAILURE() << "the busy device has counted to " << seen[0] << " instead of " << total;
-        return;
-      }
-      done_ += batch;
-    }
-  }
-
-  runtime& rt_;
-  device_buffer<word> count_;
-  launch up_;
-  std::atomic<bool> over_{false};
-  std::atomic<std::uint64_t> done_{0};
-  std::uint64_t last_done_ = 0;
-  clock::time_point last_ = clock::now();
-  std::thread thread_;
-};
-
 class IsolatedFaults : public guest_test, public ::testing::WithParamInterface<bool> {
  protected:
   static runtime_options options(bool has_spare) {
@@ -191,7 +148,7 @@ TEST_P(IsolatedFaults, DisturbNobodyElse) {
   launch const up = one_thread(loaded, "count_up", scratch.data());
   rt.submit(up, {.device = faulty}).wait();
 
-  counting other{rt, loaded};
+  digesting other{rt, busy, digest_kernel_of(loaded)};
   auto const settle = std::chrono::milliseconds{scaled(1000, 200)};
   std::this_thread::sleep_for(settle);  // the spares start
   std::size_t const all_processes = holdings::now().processes;
@@ -237,8 +194,8 @@ TEST_P(IsolatedFaults, DisturbNobodyElse) {
     std::sort(away.begin(), away.end());
     std::printf(
         "%s, %zu times: the next task ends %.2f ms (median; at most %.2f) after the loss is "
-        "visible; the other device runs %.0f tasks a second, %.0f before\n",
-        kind.kernel, away.size(), away[away.size() / 2], away.back(), beside, quiet);
+        "visible; the other device digests %.1f MB/s, %.1f before\n",
+        kind.kernel, away.size(), away[away.size() / 2], away.back(), beside / 1e6, quiet / 1e6);
     if (!before) { before = holdings::now(); }
   }
   // The spare of the last fault is still starting.
