@@ -6,6 +6,7 @@
 // task may run twice: it runs again if it may have run on a lost device, and fails the second time.
 //
 // FLOTILLA_TEST_SECONDS is the time (default: 5), and FLOTILLA_TEST_SEED the first seed.
+// FLOTILLA_TEST_HARM is the only harm that is done to worker processes: fault, hang, kill, kill_any.
 
 #include <gmock/gmock.h>
 #include <signal.h>
@@ -19,6 +20,7 @@
 #include <optional>
 #include <random>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -153,6 +155,43 @@ class harmful_tasks {
   std::vector<ticket> tasks_;
 };
 
+/// What is done to worker processes. `kill_any` may kill a spare.
+enum class harm { fault, hang, kill, kill_any };
+constexpr char const* harm_names[] = {"fault", "hang", "kill", "kill_any"};
+constexpr harm usual[] = {harm::hang, harm::fault,    harm::fault, harm::kill,
+                          harm::kill, harm::kill_any, harm::kill,  harm::kill};
+
+/// The only harm to do, if FLOTILLA_TEST_HARM names one.
+std::optional<harm> only_harm() {
+  char const* const name = std::getenv("FLOTILLA_TEST_HARM");
+  for (std::size_t i = 0; name != nullptr && i < std::size(harm_names); ++i) {
+    if (std::string_view{name} == harm_names[i]) { return static_cast<harm>(i); }
+  }
+  return std::nullopt;
+}
+
+/// What was done, and when, to explain a failure.
+class harm_log {
+ public:
+  void note(harm what, device_ordinal device) { all_.push_back({clock::now(), what, device}); }
+  void print_last() const {
+    auto const now = clock::now();
+    for (std::size_t i = all_.size() - std::min<std::size_t>(all_.size(), 20); i < all_.size(); ++i) {
+      std::printf("%.3f s before the end: %s on device %u\n",
+                  std::chrono::duration<double>(now - all_[i].when).count(),
+                  harm_names[static_cast<std::size_t>(all_[i].what)], all_[i].device.value);
+    }
+  }
+
+ private:
+  struct entry {
+    clock::time_point when;
+    harm what;
+    device_ordinal device;
+  };
+  std::vector<entry> all_;
+};
+
 /// Kills a worker process, which may be a spare.
 void kill_any_worker(std::mt19937& random) {
   std::vector<pid_t> const workers = workers_of_this_process();
@@ -164,6 +203,7 @@ TEST_F(Chaos, NothingOfWorkerProcessesIsLostDoubledWrongOrHung) {
   int const count = std::min(max_devices, devices_there());
   FLOTILLA_NEED_DEVICES(1);
   std::uint64_t losses = 0;
+  harm_log done;
   ::testing::internal::CaptureStderr();
   {
     runtime_options with = options(count);
@@ -171,17 +211,19 @@ TEST_F(Chaos, NothingOfWorkerProcessesIsLostDoubledWrongOrHung) {
     with.settings.all.spare = seed_ % 2 == 0 ? spare::warm : spare::none;
     runtime rt{std::move(with)};
     harmful_tasks tasks{rt};
+    auto const only = only_harm();
     std::vector<pid_t> const first = workers_of_this_process();
     run(rt, [&](std::mt19937& random) {
       device_ordinal const device{static_cast<unsigned>(random() % rt.devices().size())};
       // A device that is lost again and again before its successor has started makes no progress.
       if (health(rt, device) == device_health::ok) {
-        switch (random() % 8) {
-          case 0: tasks.hang(device); break;
-          case 1:
-          case 2: tasks.fault(device); break;
-          case 3: kill_any_worker(random); break;
-          default: testing::kill_worker(rt, device);
+        harm const what = only.value_or(usual[random() % std::size(usual)]);
+        done.note(what, device);
+        switch (what) {
+          case harm::hang: tasks.hang(device); break;
+          case harm::fault: tasks.fault(device); break;
+          case harm::kill_any: kill_any_worker(random); break;
+          case harm::kill: testing::kill_worker(rt, device); break;
         }
         ++losses;
       }
@@ -195,6 +237,7 @@ TEST_F(Chaos, NothingOfWorkerProcessesIsLostDoubledWrongOrHung) {
     EXPECT_TRUE(any_is_gone) << "no worker was ever replaced";
   }
   report(::testing::internal::GetCapturedStderr(), losses);
+  if (HasFailure()) { done.print_last(); }
 }
 
 }  // namespace

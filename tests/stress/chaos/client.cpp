@@ -4,9 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <exception>
 #include <numeric>
 #include <span>
+#include <string>
 #include <tuple>
 #include <utility>
 
@@ -27,6 +29,24 @@ ending ending_of(ticket const& task) {
     return ending::other;
   }
 }
+
+namespace {
+
+/// Says where `found` differs from `expected`.
+std::string difference(std::vector<word> const& found, std::vector<word> const& expected) {
+  std::size_t first = found.size(), last = 0, count = 0;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    if (found[i] == expected[i]) { continue; }
+    first = std::min(first, i);
+    last = i;
+    ++count;
+  }
+  return std::to_string(count) + " of " + std::to_string(found.size()) + " words are wrong, words " +
+         std::to_string(first) + " to " + std::to_string(last) + "; the first is " +
+         std::to_string(found[first]) + " instead of " + std::to_string(expected[first]);
+}
+
+}  // namespace
 
 void client::run_until(std::chrono::steady_clock::time_point end) {
   while (std::chrono::steady_clock::now() < end && !::testing::Test::HasFailure()) {
@@ -125,7 +145,8 @@ void client::copies() {
   std::size_t const size = 1 + random_() % (std::size_t{1} << 18);
   std::vector<word> source(size);
   std::iota(source.begin(), source.end(), static_cast<word>(random_()));
-  auto x = zeros(size, any_device()), y = zeros(size, any_device());
+  device_ordinal const from = any_device(), to = any_device();
+  auto x = zeros(size, from), y = zeros(size, to);
   if (!x || !y) { return; }
   std::vector<word> result(size);
   ticket const up = rt_.submit(x->copy_from(source));
@@ -139,7 +160,10 @@ void client::copies() {
     if (how != ending::well) { ++all_.lost; }
     EXPECT_NE(how, ending::other);
   }
-  if (well) { EXPECT_EQ(result, source); }
+  if (well && result != source) {
+    ADD_FAILURE() << "copies to device " << from.value << ", to device " << to.value
+                  << ", to the host: " << difference(result, source);
+  }
 }
 
 void client::bulk_of_items() {
