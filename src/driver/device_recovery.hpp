@@ -22,7 +22,9 @@ class device_recovery {
 
   /// Returns whether the worker of the device has faulted or ended. From then on, every call for
   /// the device returns the same sticky status until `replace`. Such a call has no effect on the
-  /// device. Cost: one load.
+  /// device. If the worker ends before it answers a call that puts work into a stream, the work may
+  /// run, and the call returns CUDA_SUCCESS, because the work of the stream is lost only later.
+  /// Cost: one load.
   [[nodiscard]] virtual bool is_lost(int ordinal) const noexcept = 0;
   /// Returns the sticky status that every call for a lost device returns, or CUDA_SUCCESS.
   [[nodiscard]] virtual CUresult status(int ordinal) const noexcept = 0;

@@ -29,6 +29,16 @@ std::byte* scratch() {
   return mine.scratch;
 }
 
+/// Returns the status of a copy that has ended or failed. After a failure, waits until no worker
+/// that this thread has called and that is lost can use host memory any more: if a worker ends
+/// before it answers, a GPU may still execute its copy.
+CUresult settled(CUresult answer) {
+  if (answer != CUDA_SUCCESS) {
+    for (thread_channel const& each : thread_state::get().channels) { each.wait_if_lost(); }
+  }
+  return answer;
+}
+
 /// Calls one(offset, bytes) for each piece, until a call fails.
 template <class One>
 CUresult in_pieces(std::size_t bytes, One const& one) {
@@ -38,7 +48,7 @@ CUresult in_pieces(std::size_t bytes, One const& one) {
        at += thread_state::scratch_bytes) {
     answer = one(at, std::min(bytes - at, thread_state::scratch_bytes));
   }
-  return answer;
+  return settled(answer);
 }
 
 std::byte const* plus(void const* address, std::size_t bytes) {
@@ -59,7 +69,7 @@ constexpr auto wait_for =
 CUresult CUDAAPI memcpy_htod(CUdeviceptr to, void const* from, std::size_t bytes) {
   bool const is_direct =
       current_target().device == nullptr || from == nullptr || is_shared(from) || bytes == 0;
-  if (is_direct) { return send_htod(to, from, bytes); }
+  if (is_direct) { return settled(send_htod(to, from, bytes)); }
   return in_pieces(bytes, [&](std::size_t at, std::size_t size) {
     std::memcpy(scratch(), plus(from, at), size);
     return send_htod(to + at, scratch(), size);
@@ -69,7 +79,7 @@ CUresult CUDAAPI memcpy_htod(CUdeviceptr to, void const* from, std::size_t bytes
 CUresult CUDAAPI memcpy_dtoh(void* to, CUdeviceptr from, std::size_t bytes) {
   bool const is_direct =
       current_target().device == nullptr || to == nullptr || is_shared(to) || bytes == 0;
-  if (is_direct) { return send_dtoh(to, from, bytes); }
+  if (is_direct) { return settled(send_dtoh(to, from, bytes)); }
   return in_pieces(bytes, [&](std::size_t at, std::size_t size) {
     CUresult const answer = send_dtoh(scratch(), from + at, size);
     if (answer == CUDA_SUCCESS) { std::memcpy(static_cast<std::byte*>(to) + at, scratch(), size); }
@@ -205,7 +215,7 @@ CUresult copy_rows_between(CUDA_MEMCPY2D const& what) {
       part.dstPitch = what.dstPitch;
       if (answer == CUDA_SUCCESS) { answer = copy_now(to_context, part); }
     }
-    if (answer != CUDA_SUCCESS) { return answer; }
+    if (answer != CUDA_SUCCESS) { return settled(answer); }
   }
   return CUDA_SUCCESS;
 }

@@ -173,6 +173,8 @@ class forward<Effect, What, Field, CUresult(CUDAAPI*)(Types...)> : forwarded_cal
     CUresult answer = CUDA_SUCCESS;
     if constexpr (is_posted) {
       answer = one.post();
+    } else if constexpr (is_enqueue(What)) {
+      answer = one.enqueue();
     } else {
       answer = one.send();
     }

@@ -251,7 +251,7 @@ CUresult CUDAAPI launch(CUgraphExec exec, CUstream stream) {
   one.out().put(static_cast<std::uint32_t>(sizeof request));
   one.out().put(request);
   posted.clear();
-  return one.send();
+  return one.enqueue();
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ CUresult launch(target const& to, operation what, CUfunction function, launch_ge
   one.put_object(forwarded_call::index_of(stream));
   put(one);
   put_parameters(one.out(), *sizes, values);
-  return one.send();
+  return one.enqueue();
 }
 
 target target_of(CUstream stream, CUfunction function) {

@@ -74,7 +74,8 @@ CUresult session::send() {
   std::size_t used = 0;
   channel_caller end{worker_->at(number_)};
   bool const has_answer = end.call(out_.size(), worker_->lost(), answer, status, used);
-  if (!has_answer || status < CUDA_SUCCESS || status > CUDA_ERROR_UNKNOWN) {
+  is_unanswered_ = !has_answer || status < CUDA_SUCCESS || status > CUDA_ERROR_UNKNOWN;
+  if (is_unanswered_) {
     worker_->lose(CUDA_ERROR_LAUNCH_FAILED, "its worker process has sent an invalid answer");
     return static_cast<CUresult>(worker_->lost().load());
   }
@@ -86,6 +87,11 @@ CUresult session::send() {
     return static_cast<CUresult>(worker_->lost().load());
   }
   return found;
+}
+
+CUresult session::enqueue() {
+  CUresult const answer = send();
+  return is_unanswered_ ? CUDA_SUCCESS : answer;
 }
 
 }  // namespace flotilla::isolated

@@ -36,6 +36,10 @@ class session {
   [[nodiscard]] CUresult post();
   /// Sends the request. Marks the device as lost if the status is sticky.
   [[nodiscard]] CUresult send();
+  /// The same for a request that puts work into a stream. If the worker ends before it answers, the
+  /// work may be in the stream, and a GPU may still execute it. So the status is CUDA_SUCCESS, as
+  /// for all work of a stream whose worker ends later. The next call finds the loss.
+  [[nodiscard]] CUresult enqueue();
   [[nodiscard]] message_reader& in() noexcept { return in_; }
   /// The request, valid until the next session of this thread.
   [[nodiscard]] std::span<std::byte const> request() const noexcept { return out_.written(); }
@@ -49,6 +53,7 @@ class session {
   std::uint32_t context_;
   worker_process* worker_ = nullptr;
   int number_ = 0;
+  bool is_unanswered_ = false;
   std::unique_lock<std::mutex> lock_;
   message_writer out_;
   message_reader in_;

@@ -19,6 +19,31 @@ enum class operation : std::uint16_t {
   count
 };
 
+/// Whether the operation puts work into a stream and returns before the work has ended.
+constexpr bool is_enqueue(operation what) noexcept {
+  switch (what) {
+    case operation::stream_wait_event:
+    case operation::stream_write_value_32:
+    case operation::stream_write_value_64:
+    case operation::stream_wait_value_32:
+    case operation::stream_wait_value_64:
+    case operation::event_record:
+    case operation::memcpy_async:
+    case operation::memcpy_htod_async:
+    case operation::memcpy_dtoh_async:
+    case operation::memcpy_dtod_async:
+    case operation::memcpy_2d_async:
+    case operation::memset_d8_async:
+    case operation::memset_d16_async:
+    case operation::memset_d32_async:
+    case operation::launch_kernel:
+    case operation::launch_kernel_ex:
+    case operation::launch_cooperative_kernel:
+    case operation::graph_launch: return true;
+    default: return false;
+  }
+}
+
 struct request_head {
   operation what;
   std::uint16_t unused = 0;
