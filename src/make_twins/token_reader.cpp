@@ -59,11 +59,14 @@ void token_reader::skip_line() noexcept {
 
 std::span<token const> token_reader::take_brackets() {
   std::size_t const begin = at_;
+  token const& first = peek("a bracket");
+  if (closing(first.text) == '\0') {
+    fail("a bracket should be where '" + std::string(first.text) + "' is");
+  }
   std::vector<char> open;
   do {
     if (at_end()) {
-      throw malformed_ptx(tokens_[begin].line,
-                          "'" + std::string(tokens_[begin].text) + "' is never closed");
+      throw malformed_ptx(first.line, "'" + std::string(first.text) + "' is never closed");
     }
     token const& next = tokens_[at_];
     if (char const c = closing(next.text)) {

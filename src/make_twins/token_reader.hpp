@@ -35,7 +35,7 @@ class token_reader {
   bool skip_if(std::string_view text) noexcept;
   /// Moves past the tokens in the same line as the next token.
   void skip_line() noexcept;
-  /// Moves past a pair of brackets and everything between them. The next token opens the pair.
+  /// Moves past a pair of brackets, which the next token must open, and everything between them.
   /// Returns the tokens between the brackets.
   std::span<token const> take_brackets();
   /// The tokens from `begin` to `end`, which are positions.

@@ -32,7 +32,8 @@ std::optional<forbidden_character> find_control_character(std::string_view text)
 
 std::string with_ascii_only(std::string_view text) {
   std::string made{text};
-  std::replace_if(made.begin(), made.end(), [](char each) { return is_beyond_ascii(each); }, '?');
+  std::replace_if(
+      made.begin(), made.end(), [](char each) { return is_beyond_ascii(each); }, '?');
   return made;
 }
 

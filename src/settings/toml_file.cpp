@@ -63,9 +63,9 @@ class reader {
     } catch (toml::parse_error const& wrong) {
       toml::source_position const at = wrong.source().begin;
       bool const is_guilty = is_beyond_ascii(text, at.line, at.column);
-      refuse(wrong.source(),
-             is_guilty ? "a character that is not ASCII, outside of strings and comments"
-                       : std::string{wrong.description()});
+      refuse(wrong.source(), is_guilty
+                                 ? "a character that is not ASCII, outside of strings and comments"
+                                 : std::string{wrong.description()});
     }
   }
 

@@ -176,7 +176,8 @@ class harm_log {
   void note(harm what, device_ordinal device) { all_.push_back({clock::now(), what, device}); }
   void print_last() const {
     auto const now = clock::now();
-    for (std::size_t i = all_.size() - std::min<std::size_t>(all_.size(), 20); i < all_.size(); ++i) {
+    for (std::size_t i = all_.size() - std::min<std::size_t>(all_.size(), 20); i < all_.size();
+         ++i) {
       std::printf("%.3f s before the end: %s on device %u\n",
                   std::chrono::duration<double>(now - all_[i].when).count(),
                   harm_names[static_cast<std::size_t>(all_[i].what)], all_[i].device.value);

@@ -41,9 +41,10 @@ std::string difference(std::vector<word> const& found, std::vector<word> const& 
     last = i;
     ++count;
   }
-  return std::to_string(count) + " of " + std::to_string(found.size()) + " words are wrong, words " +
-         std::to_string(first) + " to " + std::to_string(last) + "; the first is " +
-         std::to_string(found[first]) + " instead of " + std::to_string(expected[first]);
+  return std::to_string(count) + " of " + std::to_string(found.size()) +
+         " words are wrong, words " + std::to_string(first) + " to " + std::to_string(last) +
+         "; the first is " + std::to_string(found[first]) + " instead of " +
+         std::to_string(expected[first]);
 }
 
 }  // namespace

@@ -50,8 +50,8 @@ digesting::~digesting() {
 double digesting::rate() {
   auto const now = std::chrono::steady_clock::now();
   std::uint64_t const done = done_.load();
-  double const found = static_cast<double>(done - last_done_) /
-                       std::chrono::duration<double>(now - last_).count();
+  double const found =
+      static_cast<double>(done - last_done_) / std::chrono::duration<double>(now - last_).count();
   last_ = now;
   last_done_ = done;
   return found;
@@ -63,8 +63,8 @@ void digesting::make_files() {
   folder_ = name;
   std::mt19937_64 random{7};
   // The last blocks of the files are not full.
-  for (std::size_t const bytes : {max_file_bytes(), max_file_bytes() / 2 + 1234,
-                                  max_file_bytes() - 1, block_bytes / 2 + 1}) {
+  for (std::size_t const bytes :
+       {max_file_bytes(), max_file_bytes() / 2 + 1234, max_file_bytes() - 1, block_bytes / 2 + 1}) {
     file made{folder_ / std::to_string(files_.size()), bytes, {}};
     std::vector<char> contents(bytes);
     for (char& each : contents) { each = static_cast<char>(random()); }

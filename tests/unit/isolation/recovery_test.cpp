@@ -166,8 +166,7 @@ TEST_F(RecoveryTest, WorkWithoutAnAnswerMayBeInItsStream) {
       {"cuMemcpyHtoDAsync", [&] { return api().memcpy_htod_async(memory, host, 4, stream); }},
       {"cuMemcpyDtoHAsync", [&] { return api().memcpy_dtoh_async(host, memory, 4, stream); }},
       {"cuMemcpyDtoDAsync", [&] { return api().memcpy_dtod_async(memory, memory + 8, 4, stream); }},
-      {"cuStreamWriteValue32",
-       [&] { return api().stream_write_value_32(stream, memory, 1, 0); }},
+      {"cuStreamWriteValue32", [&] { return api().stream_write_value_32(stream, memory, 1, 0); }},
       {"cuEventRecord", [&] { return api().event_record(event, stream); }},
   };
   for (auto const& [name, call] : calls) {

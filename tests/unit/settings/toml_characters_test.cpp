@@ -34,7 +34,8 @@ void expect_refused(std::string_view text, std::size_t line, char const* word) {
     static_cast<void>(read(text));
     FAIL() << "it is not refused";
   } catch (unknown_setting const& why) {
-    EXPECT_THAT(why.what(), AllOf(HasSubstr("line " + std::to_string(line) + ":"), HasSubstr(word)));
+    EXPECT_THAT(why.what(),
+                AllOf(HasSubstr("line " + std::to_string(line) + ":"), HasSubstr(word)));
   }
 }
 
