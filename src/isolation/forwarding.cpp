@@ -117,10 +117,9 @@ std::shared_ptr<driver::table const> isolate(std::shared_ptr<driver::table const
   owner& all = owner::make(base, before != nullptr ? before->program() : worker_program(worker));
   for (isolated_choice const& each : devices) {
     all.isolate(each.ordinal);
-    if (!each.wants_spare) { continue; }
-    all.device(each.ordinal)->want_spare();
-    all.keep_spares();
+    if (each.wants_spare) { all.device(each.ordinal)->want_spare(); }
   }
+  all.keep_spares();
   static auto const made = [&] {
     auto table = std::make_shared<driver::table>(*base);
     remove_unforwarded(*table);

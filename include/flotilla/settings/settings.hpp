@@ -70,7 +70,7 @@ enum class bank_size { standard, four, eight };
 /// fault of a kernel, an abort or a hang ends this process only. docs/isolation.md has the details.
 enum class isolation { none, process };
 
-/// Whether a second worker process of an isolated device stands by, for when the first one ends.
+/// Whether the process that stands by for an isolated device has a context and all objects (warm).
 enum class spare { none, warm };
 
 /// The settings of one device. An empty member is not set. The comment of a member begins with the

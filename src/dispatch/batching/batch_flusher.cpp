@@ -14,7 +14,9 @@
 namespace flotilla::dispatch {
 
 batch_flusher::batch_flusher(parts const& with)
-    : parts_(with), run_({with.tasks, with.lanes, with.waves, with.grid_rules}) {}
+    : parts_(with),
+      run_({with.tasks, with.lanes, with.waves, with.grid_rules, with.profiles,
+            with.ordered_grids}) {}
 
 void batch_flusher::flush_before(unsigned wave, flush_outcome& outcome) {
   for (unsigned each = 0; each < wave && each < parts_.waves.count(); ++each) {

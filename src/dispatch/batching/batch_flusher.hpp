@@ -71,6 +71,7 @@ class batch_flusher {
     kernel_profiles& profiles;
     kernel_sampler& sampler;
     kernel_table const& kernels;
+    order_use ordered_grids;
   };
   explicit batch_flusher(parts const& with);
 

@@ -156,6 +156,7 @@ bool batch_flusher::launch_groups(lane& lane, batch_traits const& traits, flush_
       sample.depth = static_cast<std::uint32_t>(groups.size());
       sample.chains = std::max(1u, tasks / sample.depth);
     }
+    sample.waves = run_.was_chosen() ? static_cast<std::uint32_t>(run_.waves()) : 0;
     sample.completions = 1;
     sample.number = made.batch->number;
     sample.ahead = lane.in_flight() - 1;
@@ -189,6 +190,8 @@ bool batch_flusher::launch_ordered(lane& lane, batch_traits const& traits, flush
   auto const describe = [&](kernel_timer::sample& sample) {
     sample.depth = order.waves();
     if (parts_.sampler.runs_in_turn()) { sample.chains = std::max(1u, tasks / sample.depth); }
+    sample.ordered = true;
+    sample.waves = run_.was_chosen() ? order.waves() : 0;
     sample.completions = 1;
     sample.number = made.batches.back()->number;
     sample.ahead = lane.in_flight() - made.batches.size();

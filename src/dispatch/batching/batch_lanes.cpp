@@ -43,8 +43,9 @@ std::size_t batch_lanes::class_of(slot const& task) const {
   constexpr float max_ns = 50'000;
   constexpr float max_ordered_ns = 90'000;
   if (!can_be_in_grid(task)) { return no_class; }
-  float const length_ns = parts_.profiles.of(task.kernel).kernel_ns();
-  bool const ordered = length_ns >= max_ns && parts_.grids.gains_by_order(task, length_ns);
+  kernel_profile& profile = parts_.profiles.of(task.kernel);
+  float const length_ns = profile.kernel_ns();
+  bool const ordered = profile.order().prefers_order();
   float const max_lengths_ns[length_classes] = {short_kernel_ns, long_running_kernel_ns,
                                                 ordered ? max_ordered_ns : max_ns};
   auto const found =

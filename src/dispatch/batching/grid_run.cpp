@@ -67,11 +67,17 @@ bool grid_run::have_one_form(open_batch const& one, open_batch const& other) con
          grid_policy::have_one_form(parts_.tasks.at(one.tasks[0]), parts_.tasks.at(other.tasks[0]));
 }
 
-bool grid_run::begins_order(batch_place where) const {
+bool grid_run::begins_order(batch_place where) {
   batch_place const next{where.wave + 1, where.lane};
+  if (parts_.order == order_use::never || !parts_.waves.is_open(next)) { return false; }
   open_batch const& first = parts_.waves.at(where);
-  return parts_.waves.is_open(next) && have_one_form(first, parts_.waves.at(next)) &&
-         parts_.policy.gains_by_order(parts_.tasks.at(first.tasks[0]), first.kernel_ns);
+  slot const& form = parts_.tasks.at(first.tasks[0]);
+  if (!have_one_form(first, parts_.waves.at(next)) || !parts_.policy.can_be_ordered(form)) {
+    return false;
+  }
+  if (parts_.order == order_use::always) { return true; }
+  was_chosen_ = true;
+  return parts_.profiles.of(form.kernel).order().begin_run();
 }
 
 void grid_run::find(batch_place first) {
@@ -79,7 +85,7 @@ void grid_run::find(batch_place first) {
   batches_.assign(1, first);
   groups_.clear();
   order_.clear();
-  ordered_ = false;
+  ordered_ = was_chosen_ = false;
   groups_.add({begin.tasks.data(), begin.count}, begin.traits.one_form, parts_.policy);
   groups_of_first_wave_ = groups_.groups().size();
   if (!is_plain_grid(begin) || !groups_.others().empty()) { return; }

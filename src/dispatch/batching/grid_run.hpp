@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "dispatch/batching/kernel_profiles.hpp"
 #include "dispatch/batching/open_waves.hpp"
+#include "dispatch/batching/order_choice.hpp"
 #include "dispatch/grid/grid_groups.hpp"
 #include "dispatch/grid/grid_order.hpp"
 #include "dispatch/grid/grid_policy.hpp"
@@ -25,6 +27,8 @@ class grid_run {
     lane_set const& lanes;
     open_waves& waves;
     grid_policy const& policy;
+    kernel_profiles& profiles;
+    order_use order;
   };
   explicit grid_run(parts const& with) : parts_(with), groups_(with.tasks), order_(with.tasks) {}
 
@@ -33,6 +37,7 @@ class grid_run {
     batches_.assign(1, where);
     groups_.clear();
     order_.clear();
+    was_chosen_ = false;
   }
   /// Finds the run that begins with the batch at `first`, and divides its tasks into grids. Begins
   /// the launch of all tasks after the first batch.
@@ -49,6 +54,8 @@ class grid_run {
   [[nodiscard]] bool is_ordered() const noexcept { return order_.waves() > 1; }
   /// The order of the tasks, if `is_ordered`.
   [[nodiscard]] grid_order const& order() const noexcept { return order_; }
+  /// Whether the run was begun by the order_choice of its kernel, which needs samples.
+  [[nodiscard]] bool was_chosen() const noexcept { return was_chosen_; }
   [[nodiscard]] unsigned last_wave() const noexcept { return batches_.back().wave; }
 
  private:
@@ -59,8 +66,8 @@ class grid_run {
   };
   /// Returns the estimated time that the batch takes as grids.
   [[nodiscard]] float length_ns(open_batch const& batch) const;
-  /// Returns whether the batch at `where` and the next one of its lane can be an ordered grid.
-  [[nodiscard]] bool begins_order(batch_place where) const;
+  /// Returns whether the batch at `where` and the next one of its lane should be an ordered grid.
+  [[nodiscard]] bool begins_order(batch_place where);
   /// Returns whether the tasks of both batches have the same form.
   [[nodiscard]] bool have_one_form(open_batch const& one, open_batch const& other) const;
   /// Returns whether the run can get longer by the batch `next`.
@@ -73,6 +80,7 @@ class grid_run {
   grid_groups groups_;
   grid_order order_;      // empty if the run is not ordered
   bool ordered_ = false;  // whether to add batches to `order_`
+  bool was_chosen_ = false;
   std::size_t groups_of_first_wave_ = 0;
 };
 

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "dispatch/batching/batch_shape.hpp"
+#include "dispatch/batching/order_choice.hpp"
 
 namespace flotilla::dispatch {
 
@@ -92,12 +93,15 @@ class kernel_profile {
   /// batches.
   [[nodiscard]] bool count_batch(std::uint32_t tasks) noexcept {
     if (is_fixed_) { return false; }
+    if (order_.take_wish_for_sample()) { return true; }
     std::uint32_t const counted = std::clamp(tasks, 1u, max_counted_tasks);
     if (until_measured_ <= counted) { return true; }
     until_measured_ -= counted;
     return false;
   }
 
+  /// How several waves of this kernel are launched.
+  [[nodiscard]] order_choice& order() noexcept { return order_; }
   /// The shape of batches of this kernel. Until the kernel is measured, each launch is a batch of
   /// its own.
   [[nodiscard]] batch_shape const& shape() const noexcept { return shape_; }
@@ -155,6 +159,7 @@ class kernel_profile {
   std::uint32_t until_measured_ = 1;
   std::uint32_t links_until_chain_ = 0;
   unsigned lane_ = 0;
+  order_choice order_;
   batch_shape shape_;
 };
 

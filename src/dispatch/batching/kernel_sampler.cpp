@@ -15,6 +15,12 @@ void kernel_sampler::sample() {
     parts_.profiles.of(sample->kernel)
         .note(runs_in_turn_ ? took / sample->chains : took, sample->depth,
               runs_in_turn_ ? 1 : sample->chains);
+    if (sample->waves != 0) {
+      parts_.profiles.of(sample->kernel)
+          .order()
+          .note(sample->ordered,
+                static_cast<float>(took.count()) / static_cast<float>(sample->waves));
+    }
     parts_.profiles.publish(sample->kernel);
   } else if (auto const open = runs_in_turn_ ? std::nullopt : timer_.still_open(parts_.page)) {
     parts_.profiles.of(open->kernel).note_open(open->took, open->depth, open->ahead);

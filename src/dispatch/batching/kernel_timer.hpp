@@ -30,6 +30,8 @@ class kernel_timer {
     // number of chains in all batches on the device, including this batch
     std::uint32_t chains;
     std::uint32_t completions;  // number of completion nodes
+    std::uint32_t waves;        // of a run that could be ordered; otherwise 0
+    bool ordered;               // whether this run is ordered
     unsigned lane;
     std::uint64_t number;  // the last completion number that the batch writes
     std::size_t ahead;     // number of batches ahead of this one in the lane

@@ -18,6 +18,12 @@ builtin_functions const* replacements(runtime_parts const& shared,
   return &functions;
 }
 
+order_use ordered_grids_on(context::context_handle const& context, tuning const& tuned) {
+  if (tuned.ordered_grids != order_use::by_device) { return tuned.ordered_grids; }
+  bool const is_gpu = context.where().kind == device_kind::gpu;
+  return is_gpu ? order_use::if_faster : order_use::never;
+}
+
 }  // namespace
 
 device_driver::device_driver(parts const& with)
@@ -31,7 +37,7 @@ device_driver::device_driver(parts const& with)
       reporter_(with.shared, with.own.context, late_, with.index),
       launcher_(
           {with.own.context, with.shared.tasks, with.shared.kernels, with.shared.board, lanes_}),
-      grid_policy_(with.shared.kernels, grid_limits_, with.shared.tuned.min_ordered_kernel_ns),
+      grid_policy_(with.shared.kernels, grid_limits_),
       grids_({with.own.context, with.shared.tasks, with.shared.kernels, lanes_, launcher_,
               grid_limits_}),
       ordered_({with.own.context, with.shared.tasks, with.shared.kernels, lanes_, launcher_,
@@ -44,7 +50,8 @@ device_driver::device_driver(parts const& with)
       batches_({with.shared.tasks, with.shared.order, lanes_, launcher_, grid_policy_, waves_,
                 profiles_, batch_lanes_, filling_, with.shared.tuned.filling_launch_ns}),
       flusher_({with.own.context, with.shared.tasks, with.shared.order, lanes_, filling_, launcher_,
-                grid_policy_, grids_, ordered_, waves_, profiles_, sampler_, with.shared.kernels}),
+                grid_policy_, grids_, ordered_, waves_, profiles_, sampler_, with.shared.kernels,
+                ordered_grids_on(with.own.context, with.shared.tuned)}),
       device_waits_({with.shared, with.own.context, lanes_, waves_, profiles_,
                      launcher_.functions(), static_cast<unsigned>(with.contexts.size())}),
       end_waits_(with.shared),

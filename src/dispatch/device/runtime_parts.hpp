@@ -6,10 +6,10 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <string>
 #include <vector>
 
+#include "dispatch/batching/order_choice.hpp"
 #include "dispatch/fault/fault_monitor.hpp"
 #include "dispatch/fault/overdue_tasks.hpp"
 #include "dispatch/fault/slow_call_report.hpp"
@@ -41,10 +41,9 @@ struct tuning {
   std::chrono::microseconds device_wait_turnover{100};
   // A launch that fills the device for so long goes alone (see batcher::loses_in_batch).
   float filling_launch_ns = 10'000;
-  // Dependent tasks whose kernel takes at least so long share an ordered grid (see grid_run). The
-  // environment variable FLOTILLA_ORDERED_GRIDS replaces this value.
-  static constexpr float no_ordered_grids = std::numeric_limits<float>::infinity();
-  float min_ordered_kernel_ns = no_ordered_grids;
+  // When dependent tasks share an ordered grid (see grid_run). The environment variable
+  // FLOTILLA_ORDERED_GRIDS replaces this value.
+  order_use ordered_grids = order_use::by_device;
   // The completion number with which each lane begins.
   std::uint64_t first_completion_number = 0;
   // How many tasks that are not launched can be waited for at the same time by streams of the

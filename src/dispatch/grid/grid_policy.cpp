@@ -40,10 +40,9 @@ bool grid_policy::fills_device(slot const& task) const noexcept {
   return blocks_of(task) >= limits_.capacity(grid_limits::count(block_of(task)));
 }
 
-bool grid_policy::gains_by_order(slot const& form, float kernel_ns) const noexcept {
+bool grid_policy::can_be_ordered(slot const& form) const noexcept {
   // Every device allows a launch so much shared memory without being asked.
   constexpr std::uint32_t max_shared_bytes = 48 * 1024;
-  if (kernel_ns < min_ordered_ns_) { return false; }
   kernel_twin const& twin = kernels_.kernels[form.kernel].twin;
   return !twin.ordered.empty() && grid_limits::count(block_of(form)) <= twin.max_threads_ordered &&
          form.shared_bytes + twin.static_shared_bytes_ordered <= max_shared_bytes;

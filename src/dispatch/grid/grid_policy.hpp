@@ -15,9 +15,8 @@ namespace flotilla::dispatch {
 /// Threads: only the holder of the device's lease.
 class grid_policy {
  public:
-  /// @param min_ordered_ns  see tuning::min_ordered_kernel_ns
-  grid_policy(kernel_table const& kernels, grid_limits const& limits, float min_ordered_ns) noexcept
-      : kernels_(kernels), limits_(limits), min_ordered_ns_(min_ordered_ns) {}
+  grid_policy(kernel_table const& kernels, grid_limits const& limits) noexcept
+      : kernels_(kernels), limits_(limits) {}
 
   /// Returns whether the launch may be part of a grid: its kernel has a twin, and the launch is
   /// small beside the device. A launch that fills the device gains nothing.
@@ -48,11 +47,9 @@ class grid_policy {
   /// tasks of the grid would end long before the grid ends.
   /// @param kernel_ns  the estimated duration of the kernel
   [[nodiscard]] std::uint64_t max_blocks(slot const& task, float kernel_ns) const noexcept;
-  /// Returns whether launches of this form gain something if several waves of them are one ordered
-  /// grid (see ordered_launcher). A wave as a node of a graph costs the device less than the
-  /// tickets and words of an ordered grid, so short kernels gain nothing.
-  /// @param kernel_ns  the estimated duration of the kernel
-  [[nodiscard]] bool gains_by_order(slot const& form, float kernel_ns) const noexcept;
+  /// Returns whether several waves of launches of this form can be one ordered grid (see
+  /// ordered_launcher).
+  [[nodiscard]] bool can_be_ordered(slot const& form) const noexcept;
   /// Returns how many blocks an ordered grid of this form should have at most. Blocks that wait
   /// occupy the device, so all of them should fit at the same time.
   [[nodiscard]] std::uint64_t max_ordered_blocks(slot const& form) const noexcept;
@@ -62,7 +59,6 @@ class grid_policy {
  private:
   kernel_table const& kernels_;
   grid_limits const& limits_;
-  float const min_ordered_ns_;
 };
 
 }  // namespace flotilla::dispatch

@@ -132,7 +132,7 @@ bool isolated_device::replace() {
 }
 
 void isolated_device::tend_spare() {
-  if (!wants_spare_.load() || generation() == 0) { return; }
+  if (generation() == 0) { return; }
   std::unique_lock const spares{spare_mutex_, std::try_to_lock};
   if (!spares.owns_lock()) { return; }
   if (spare_ && spare_->worker()->lost().load() != 0) { spare_.reset(); }
@@ -142,6 +142,7 @@ void isolated_device::tend_spare() {
     if (made == nullptr) { return; }  // try again later
     spare_.emplace(std::move(made));
   }
+  if (!wants_spare_.load()) { return; }  // it gets a context when it is needed
   auto todo = [&]() -> std::optional<replica::plan> {
     std::lock_guard const lock{mutex_};
     std::lock_guard const inner{owner_.shared_mutex()};

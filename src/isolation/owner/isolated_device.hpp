@@ -78,11 +78,13 @@ class isolated_device {
   /// The shared objects that the worker has.
   [[nodiscard]] std::unordered_set<std::uint32_t>& shared_here() noexcept { return shared_here_; }
 
-  /// Asks the worker for a spare from now on. Threads: any.
+  /// Asks for a warm spare from now on, which has all objects of the device. Threads: any.
   void want_spare() noexcept { wants_spare_.store(true); }
-  /// Starts the spare or brings it up to date. For the keeper of spares.
+  /// Starts a process that stands by: its driver is initialized, which takes half of the time of a
+  /// start, but it has no context and so no memory of the device. If a warm spare is wanted, brings
+  /// it up to date. For the keeper of spares.
   void tend_spare();
-  /// Whether a spare stands by. Threads: any.
+  /// Whether a process stands by. Threads: any.
   [[nodiscard]] bool has_spare();
   /// Sends a message to the worker, if there is one. Threads: any.
   [[nodiscard]] CUresult ask(control_message const& what, int passed = -1);

@@ -39,7 +39,7 @@ class owner final : public driver::device_recovery {
     return is_valid ? devices_[static_cast<std::size_t>(ordinal)].load(std::memory_order_acquire)
                     : nullptr;
   }
-  /// Keeps spares for the devices that want one.
+  /// Keeps a process ready for each isolated device, and up to date if a warm spare is wanted.
   void keep_spares();
 
   [[nodiscard]] driver::table const& base() const noexcept { return *base_; }

@@ -6,7 +6,7 @@
 // task may run twice: it runs again if it may have run on a lost device, and fails the second time.
 //
 // FLOTILLA_TEST_SECONDS is the time (default: 5), and FLOTILLA_TEST_SEED the first seed.
-// FLOTILLA_TEST_HARM is the only harm that is done to worker processes: fault, hang, kill, kill_any.
+// FLOTILLA_TEST_HARM is the only harm to worker processes: fault, hang, kill or kill_any.
 
 #include <gmock/gmock.h>
 #include <signal.h>

@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: The flotilla authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Steps of dependent tasks as one grid, in which each task waits for its own predecessors. The
-// tuning makes the kernels of the tests long enough.
+// Steps of dependent tasks as one grid, in which each task waits for its own predecessors.
 
 #include <algorithm>
 #include <atomic>
@@ -31,10 +30,13 @@ class OrderedGrids : public guest_test {
  protected:
   static constexpr device_ordinal device{0};
 
-  static runtime make(bool ordered = true, int workers = 0) {
-    return make_runtime(
-        {.devices = device_spec(1), .workers = workers, .fuse_launches = true},
-        {.min_ordered_kernel_ns = ordered ? 0 : dispatch::tuning::no_ordered_grids});
+  static runtime make(dispatch::order_use use, int workers = 0) {
+    return make_runtime({.devices = device_spec(1), .workers = workers, .fuse_launches = true},
+                        {.ordered_grids = use});
+  }
+  static runtime make(bool ordered) { return make(use_of(ordered)); }
+  static dispatch::order_use use_of(bool ordered) {
+    return ordered ? dispatch::order_use::always : dispatch::order_use::never;
   }
 
   /// Points whose tasks run after tasks of the step before. Task `i` of a step multiplies its
@@ -49,7 +51,9 @@ class OrderedGrids : public guest_test {
     std::uint32_t steps = 0;
 
     explicit points(unsigned count, bool ordered = true, int workers = 0)
-        : width{count}, rt{make(ordered, workers)} {
+        : points{count, use_of(ordered), workers} {}
+    points(unsigned count, dispatch::order_use use, int workers = 0)
+        : width{count}, rt{make(use, workers)} {
       rt.submit(values.fill(1)).wait();
       for (int i = 0; i < 40; ++i) { run(1, 3); }  // so that the duration of the kernel is known
     }
@@ -268,10 +272,17 @@ TEST_F(OrderedGrids, TheSuspectsOfAFaultAreInAllSteps) {
   });
 }
 
-// requirement: a value of the environment variable that is no duration is refused, and named
+// requirement: tasks are right whichever way the runtime tries
+TEST_F(OrderedGrids, TheFasterWayIsFoundByTrying) {
+  points grid{6, dispatch::order_use::if_faster};
+  for (int i = 0; i < 40; ++i) { grid.run(8, 3); }
+  EXPECT_EQ(grid.read(), grid.expected);
+}
+
+// requirement: another value of the environment variable is refused, and named
 TEST_F(OrderedGrids, TheEnvironmentVariableIsChecked) {
   FLOTILLA_EXPECT_IN_CHILD([] {
-    for (char const* const wrong : {"", "on", "-1", "8us", "4294967296", "1.5"}) {
+    for (char const* const wrong : {"", "on", "off", "8000", "if faster"}) {
       setenv("FLOTILLA_ORDERED_GRIDS", wrong, 1);
       try {
         runtime const rt{{.devices = device_spec(1), .workers = 0}};
@@ -282,7 +293,7 @@ TEST_F(OrderedGrids, TheEnvironmentVariableIsChecked) {
         EXPECT_NE(text.find("'" + std::string{wrong} + "'"), std::string::npos) << text;
       }
     }
-    for (char const* const right : {"off", "0", "8000"}) {
+    for (char const* const right : {"never", "if_faster", "always"}) {
       setenv("FLOTILLA_ORDERED_GRIDS", right, 1);
       EXPECT_NO_THROW(runtime({.devices = device_spec(1), .workers = 0})) << right;
     }
