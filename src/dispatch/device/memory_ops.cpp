@@ -55,10 +55,6 @@ bool memory_ops::start(slot_address task, std::span<end_mark const> waits) {
   lane& lane = parts_.lanes[is_download ? lane_layout::download_lane : lane_layout::upload_lane];
   parts_.batches.flush(lane.index());
   if (!lane.has_room()) { return false; }
-  if (cancelled_before_launch(parts_.shared.tasks.at(task))) [[unlikely]] {
-    parts_.reporter.cancel(task);
-    return true;
-  }
   bool const between = is_between(what);
   if (between) [[unlikely]] {
     lost_devices const& lost = parts_.shared.lost;
@@ -68,6 +64,10 @@ bool memory_ops::start(slot_address task, std::span<end_mark const> waits) {
     } else if (lost.is_lost(from)) {
       return false;
     }
+  }
+  if (cancelled_before_launch(parts_.shared.tasks.at(task))) [[unlikely]] {
+    parts_.reporter.cancel(task);
+    return true;
   }
   parts_.staged.write_number();
   if (auto const answer = parts_.lanes.enqueue_waits(lane, waits); !answer.ok()) {

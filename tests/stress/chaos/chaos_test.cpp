@@ -222,7 +222,8 @@ void ChaosOfWorkers::run_with_workers(int count, int isolated) {
     auto const only = only_harm();
     std::vector<pid_t> const first = workers_of_this_process();
     run(rt, [&](std::mt19937& random) {
-      device_ordinal const device{static_cast<unsigned>(random() % static_cast<unsigned>(isolated))};
+      device_ordinal const device{
+          static_cast<unsigned>(random() % static_cast<unsigned>(isolated))};
       // A device that is lost again and again before its successor has started makes no progress.
       if (health(rt, device) == device_health::ok) {
         harm const what = only.value_or(usual[random() % std::size(usual)]);

@@ -2,46 +2,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // A runtime with one isolated device and one device in this process.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
 #include <span>
-#include <thread>
 #include <tuple>
 #include <vector>
 
-#include <flotilla/testing/fault_injection.hpp>
-
-#include "support/child.hpp"
-#include "support/contract_test.hpp"
+#include "unit/isolation/mixed_fixture.hpp"
 
 namespace flotilla::test {
 namespace {
 
 using ::testing::HasSubstr;
-using word = std::uint32_t;
 
-/// Which device is isolated, and how many workers the runtime has.
-using arrangement_of_mixed = std::tuple<unsigned, int>;
-
-runtime_options mixed_options(unsigned isolated, int workers = 2) {
-  runtime_options made{.devices = device_spec(2), .workers = workers};
-  made.settings.devices[isolated].isolation = isolation::process;
-  return made;
-}
-
-class Mixed : public ::testing::TestWithParam<arrangement_of_mixed> {
- protected:
-  void SetUp() override { FLOTILLA_NEED_DEVICES(2); }
-  static device_ordinal isolated() { return {std::get<0>(GetParam())}; }
-  static device_ordinal here() { return {1 - std::get<0>(GetParam())}; }
-  static runtime_options options() {
-    return mixed_options(isolated().value, std::get<1>(GetParam()));
-  }
-};
+class Mixed : public mixed_fixture {};
 INSTANTIATE_TEST_SUITE_P(arrangements, Mixed,
                          ::testing::Combine(::testing::Values(0u, 1u), ::testing::Values(0, 2)));
 
@@ -195,59 +170,6 @@ TEST_P(Mixed, CallablesHaveAStreamInThisProcess) {
         .wait();
     EXPECT_EQ(has_stream, each == here());
   }
-}
-
-// requirement: if the worker ends, the other device works on, nothing is lost, and copies between
-// the two wait for the next worker
-TEST_P(Mixed, AKilledWorkerDoesNotTouchTheOtherDevice) {
-  runtime rt{options()};
-  test_program const program{rt};
-  device_word kept{rt, isolated(), 11}, busy{rt, here()}, copy{rt, here()};
-  device_word sum{rt, isolated()};
-  constexpr word rounds = 5, tasks = 400;
-  for (word round = 0; round < rounds; ++round) {
-    std::vector<ticket> copies;
-    for (word i = 0; i < tasks; ++i) {
-      rt.post(program.add.with_shape({1}, {1})(busy.buffer(), 1u));
-      if (i % 40 == 0) {
-        copies.push_back(rt.submit(copy.buffer().copy_from(kept.buffer())));
-        copies.push_back(rt.submit(sum.buffer().copy_from(busy.buffer())));
-      }
-      if (i == tasks / 2) { testing::kill_worker(rt, isolated()); }
-    }
-    for (ticket const& each : copies) { each.wait(); }
-    rt.wait_idle();
-    EXPECT_EQ(busy.read(), (round + 1) * tasks);
-    EXPECT_EQ(copy.read(), 11u);
-    EXPECT_EQ(kept.read(), 11u);
-    EXPECT_EQ(health(rt, here()), device_health::ok);
-  }
-}
-
-// requirement: a fault of the device in this process poisons the runtime
-TEST_P(Mixed, AFaultInThisProcessPoisons) {
-  FLOTILLA_NEED_CPU_DRIVER();
-  FLOTILLA_EXPECT_IN_CHILD([] {
-    runtime rt{options()};
-    test_program const program{rt};
-    device_word word_there{rt, isolated()};
-    launch const trap = program.loaded.kernel<>("trap_now").with_shape({1}, {1})();
-    EXPECT_THROW(rt.submit(trap, {.device = here()}).wait(), poisoned);
-    EXPECT_THROW(rt.post(program.add.with_shape({1}, {1})(word_there.buffer(), 1u)), poisoned);
-  });
-}
-
-// requirement: a fault of the isolated device does not poison the runtime
-TEST_P(Mixed, AFaultInTheWorkerIsContained) {
-  FLOTILLA_NEED_CPU_DRIVER();
-  runtime rt{options()};
-  test_program const program{rt};
-  device_word busy{rt, here()}, kept{rt, isolated(), 3};
-  launch const trap = program.loaded.kernel<>("trap_now").with_shape({1}, {1})();
-  EXPECT_THROW(rt.submit(trap, {.device = isolated()}).wait(), device_fault);
-  rt.submit(program.add.with_shape({1}, {1})(busy.buffer(), 2u)).wait();
-  EXPECT_EQ(busy.read(), 2u);
-  EXPECT_EQ(kept.read(), 3u);
 }
 
 // requirement: two runtimes may isolate different devices at the same time
