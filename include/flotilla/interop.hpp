@@ -117,8 +117,8 @@ FLOTILLA_EXPORT ticket submit_event(runtime& owner, CUevent_st* event,
 ///
 /// @param stream  A CUstream or cudaStream_t of any context and device. The special handles, such
 ///                as the null stream, name streams of the context that is current on this thread.
-/// @throws invalid_argument  The ticket names no task, the stream is capturing a graph, or a device
-///                           of the runtime is isolated.
+/// @throws invalid_argument  The ticket names no task, the stream is capturing a graph, or all
+///                           devices of the runtime are isolated.
 /// @throws driver_error      The driver refuses the stream, or a special handle needs a current
 ///                           context.
 /// @throws would_deadlock    The call would wait (see Blocks), and the caller is inside a callable

@@ -69,15 +69,18 @@ dispatch::lost_devices const& isolated_devices(dispatch::runtime_state& state) {
   return state.waits.with().shared.lost;
 }
 
-/// @param what  What cannot work with an isolated device, and why, for the message.
+/// All devices need the kernel of the application.
 /// @throws invalid_argument  A device of the runtime is isolated.
-void refuse_isolated(dispatch::runtime_state& state, char const* what) {
+void refuse_isolated(dispatch::runtime_state& state) {
   dispatch::lost_devices const& lost = isolated_devices(state);
   if (!lost.any_isolated()) { return; }
   for (unsigned i = 0; i < state.devices.size(); ++i) {
     if (!lost.is_isolated(i)) { continue; }
-    throw invalid_argument(std::string{what} + ", but device " + std::to_string(i) +
-                           " of the runtime is isolated: its context is in another process");
+    throw invalid_argument(
+        "adopt_kernel: a kernel of the application is in this process, but device " +
+        std::to_string(i) +
+        " of the runtime is isolated: its context is in another process; load "
+        "the code of the kernel with runtime::load");
   }
 }
 
@@ -118,7 +121,8 @@ host_memory check_pinned_memory(runtime& owner, void const* memory, std::size_t 
   if (bytes == 0) { return host_memory::pinned; }
   dispatch::runtime_state& state = dispatch::runtime_state::of(access::impl(owner));
   auto const address = reinterpret_cast<std::uintptr_t>(memory);
-  places const place = ask(state, 0, "view_pinned_memory", address, bytes).place;
+  unsigned const asked = state.waits.with().shared.host_device;
+  places const place = ask(state, asked, "view_pinned_memory", address, bytes).place;
   if (place == places::host || place == places::no_answer) {
     for (unsigned device = 0; device < state.devices.size(); ++device) {
       if (!is_mapped(state, device, address)) { return host_memory::pinned; }
@@ -135,7 +139,7 @@ host_memory check_pinned_memory(runtime& owner, void const* memory, std::size_t 
 kernel_ref adopt_kernel(runtime& owner, CUkern_st* handle,
                         std::span<parameter_layout const> layout) {
   dispatch::runtime_state& state = dispatch::runtime_state::of(access::impl(owner));
-  refuse_isolated(state, "adopt_kernel: a kernel of the application is in this process");
+  refuse_isolated(state);
   return dispatch::ref_of(state, state.programs.adopt(handle, layout));
 }
 
@@ -159,8 +163,13 @@ void enqueue_wait(ticket const& task, CUstream_st* stream) {
   auto const keep = waits.keep_runtime();
   if (keep.over()) { return; }  // all tasks of the runtime have ended
   state.usage.check_usable();
-  detail::refuse_isolated(
-      state, "enqueue_wait: the stream is in this process, where it cannot wait for a task");
+  // If only some devices are isolated, the memory on which streams wait is in this process too.
+  dispatch::runtime_parts const& shared = state.waits.with().shared;
+  if (shared.lost.is_isolated(shared.host_device)) {
+    throw invalid_argument(
+        "enqueue_wait: the stream is in this process, but all devices of the runtime are isolated: "
+        "their contexts are in other processes; wait for the ticket on the host");
+  }
   bool const shares_connections = waits.check(stream);
   // From now on, work of the application may order other tasks after this one, and the order check
   // cannot see that work.

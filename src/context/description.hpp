@@ -23,6 +23,8 @@ namespace flotilla::context {
 [[nodiscard]] std::vector<device> describe_all(driver::table const& api, int count);
 
 struct choice {
+  // The driver of all devices, or of the isolated ones. Accepts the contexts, streams and memory of
+  // all of them.
   std::shared_ptr<driver::table const> api;
   // In the order of the specification. The `ordinal` of each device is its index in this vector.
   std::vector<device> devices;
@@ -31,6 +33,8 @@ struct choice {
   std::vector<std::optional<context_source>> sources;
   // A description of the driver. For CPU devices, a description of the GPU driver follows.
   std::string text;
+  // The driver of the devices that are not isolated, if others are; else null.
+  std::shared_ptr<driver::table const> local{};
 };
 
 /// Chooses devices by a specification (see runtime_options::devices). An empty specification means

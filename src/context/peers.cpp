@@ -33,6 +33,10 @@ CUdevice driver_device(context_handle const& of) noexcept {
 /// context of `to`. Empty if it can.
 std::string enable_context(context_handle const& from, context_handle const& to) {
   driver::table const& api = from.api();
+  for (context_handle const* const each : {&from, &to}) {
+    if (each->effective().isolation != isolation::process) { continue; }
+    return each->subject() + " is isolated, so only its worker process has its memory";
+  }
   if (api.device_can_access_peer == nullptr || api.ctx_enable_peer_access == nullptr) {
     return "this driver has no peer access";
   }

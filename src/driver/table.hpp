@@ -25,6 +25,11 @@ struct table {
   device_kind kind = device_kind::gpu;  // the kind of the driver's devices
   std::string origin;                   // for messages: the driver's file, or "built in"
   device_recovery* recovery = nullptr;  // if the devices are isolated; otherwise null
+  // What isolated devices offer that share a runtime with the devices of this driver; or null.
+  device_recovery* beside = nullptr;
+  // Copies rows between the devices of two contexts (destination, source), of which at least one is
+  // isolated, and waits. No entry point of CUDA does this. Null without isolated devices.
+  CUresult (*copy_rows_between)(CUDA_MEMCPY2D const*, CUcontext, CUcontext, CUstream) = nullptr;
 };
 
 /// Finds an entry point by its name and ABI version (as cuGetProcAddress does) or by its symbol.

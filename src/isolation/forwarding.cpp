@@ -110,9 +110,8 @@ std::string worker_program(std::string const& asked) {
       "; set runtime_options::worker_path or FLOTILLA_WORKER");
 }
 
-std::shared_ptr<driver::table const> isolate(std::shared_ptr<driver::table const> const& base,
-                                             std::span<isolated_choice const> devices,
-                                             std::string const& worker) {
+isolated_drivers isolate(std::shared_ptr<driver::table const> const& base,
+                         std::span<isolated_choice const> devices, std::string const& worker) {
   owner* const before = owner::find();
   owner& all = owner::make(base, before != nullptr ? before->program() : worker_program(worker));
   for (isolated_choice const& each : devices) {
@@ -120,22 +119,25 @@ std::shared_ptr<driver::table const> isolate(std::shared_ptr<driver::table const
     if (each.wants_spare) { all.device(each.ordinal)->want_spare(); }
   }
   all.keep_spares();
-  static auto const made = [&] {
-    auto table = std::make_shared<driver::table>(*base);
-    remove_unforwarded(*table);
-    put_generic_calls(*table);
-    put_context_calls(*table);
-    put_memory_calls(*table);
-    put_host_memory_calls(*table);
-    put_copy_calls(*table);
-    put_library_calls(*table);
-    put_launch_calls(*table);
-    put_graph_calls(*table);
-    table->stream_end_capture = &stream_end_capture;
+  static isolated_drivers const made = [&] {
+    auto forwarding = std::make_shared<driver::table>(*base);
+    remove_unforwarded(*forwarding);
+    put_generic_calls(*forwarding);
+    put_context_calls(*forwarding);
+    put_memory_calls(*forwarding);
+    put_host_memory_calls(*forwarding);
+    put_copy_calls(*forwarding);
+    put_library_calls(*forwarding);
+    put_launch_calls(*forwarding);
+    put_graph_calls(*forwarding);
+    forwarding->stream_end_capture = &stream_end_capture;
     driver::forward_injection(&inject_in_workers);
-    table->recovery = &all;
-    table->origin += ", isolated";
-    return table;
+    forwarding->recovery = &all;
+    forwarding->origin += ", isolated";
+    auto local = std::make_shared<driver::table>(*base);
+    put_local_calls(*local, *forwarding);
+    local->beside = &all;
+    return isolated_drivers{forwarding, local};
   }();
   return made;
 }

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The driver of isolated devices: a table that sends the calls for some devices to worker
-// processes, and all other calls to the driver of this process.
+// processes, and all other calls to the driver of this process, the base driver.
 
 #include <memory>
 #include <span>
@@ -18,15 +18,24 @@ struct isolated_choice {
   bool wants_spare = false;
 };
 
-/// Returns the forwarding driver. From now on, contexts that it makes on these devices live in
-/// worker processes. Workers start with the first context of their device.
+struct isolated_drivers {
+  // Runs contexts of isolated devices in workers, and forwards all other calls to the base driver.
+  std::shared_ptr<driver::table const> forwarding;
+  // For the devices of this process in a runtime that also has isolated devices: the base driver,
+  // except that pinned memory can be used by both, and that copies between the two work.
+  std::shared_ptr<driver::table const> local;
+};
+
+/// Returns the drivers of isolated devices and of the devices beside them. From now on, contexts
+/// that the forwarding driver makes on these devices live in worker processes. Workers start with
+/// the first context of their device.
 /// @param worker  The program; empty: see runtime_options::worker_path.
 /// @throws invalid_argument  The program does not exist, a device cannot be isolated, or this
 ///                           process already has isolated devices of another driver.
 /// Threads: any.
-[[nodiscard]] std::shared_ptr<driver::table const> isolate(
-    std::shared_ptr<driver::table const> const& base, std::span<isolated_choice const> devices,
-    std::string const& worker);
+[[nodiscard]] isolated_drivers isolate(std::shared_ptr<driver::table const> const& base,
+                                       std::span<isolated_choice const> devices,
+                                       std::string const& worker);
 
 /// Returns the program that `isolate` uses. @throws invalid_argument  There is none.
 [[nodiscard]] std::string worker_program(std::string const& asked);

@@ -112,9 +112,8 @@ struct FLOTILLA_EXPORT device_settings {
   /// or moves. Threads that a callable creates inherit this restriction, as always in Linux.
   /// Threads of the application that wait, pump or submit are never restricted.
   std::optional<bool> numa_placement{};
-  /// "isolation": none or process. The default is none. It must be the same for all devices of a
-  /// runtime. All runtimes of a process that use the device with `process` share its worker
-  /// process.
+  /// "isolation": none or process. The default is none. A runtime may have devices of both kinds.
+  /// All runtimes of a process that use the device with `process` share its worker process.
   std::optional<flotilla::isolation> isolation{};
   /// "spare": none or warm. The default is none. Has no effect without isolation. A warm spare
   /// occupies the device memory of a second context.

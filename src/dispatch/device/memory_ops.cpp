@@ -7,6 +7,7 @@
 
 #include "dispatch/device/pitched_copy.hpp"
 #include "dispatch/task/cancellation.hpp"
+#include "driver/check.hpp"
 
 namespace flotilla::dispatch {
 
@@ -54,6 +55,16 @@ bool memory_ops::start(slot_address task, std::span<end_mark const> waits) {
   lane& lane = parts_.lanes[is_download ? lane_layout::download_lane : lane_layout::upload_lane];
   parts_.batches.flush(lane.index());
   if (!lane.has_room()) { return false; }
+  bool const between = is_between(what);
+  if (between) [[unlikely]] {
+    lost_devices const& lost = parts_.shared.lost;
+    if (unsigned const from = what.from_device.value; lost.is_quarantined(from)) {
+      parts_.reporter.abandon(task, lost.failure_of(from));
+      return true;
+    } else if (lost.is_lost(from)) {
+      return false;
+    }
+  }
   if (cancelled_before_launch(parts_.shared.tasks.at(task))) [[unlikely]] {
     parts_.reporter.cancel(task);
     return true;
@@ -70,6 +81,10 @@ bool memory_ops::start(slot_address task, std::span<end_mark const> waits) {
   }
   if (what.bytes != 0) {
     if (auto const answer = enqueue(what, lane.stream()); !answer.ok()) {
+      if (between && has_lost_source(what, answer)) {
+        give_up_launch(parts_.shared.tasks.at(task));
+        return false;
+      }
       parts_.reporter.refuse(task, answer);
       return true;
     }
@@ -78,10 +93,33 @@ bool memory_ops::start(slot_address task, std::span<end_mark const> waits) {
   return true;
 }
 
+bool memory_ops::is_between(detail::memory_command const& what) const noexcept {
+  return what.kind == memory_op_kind::device_to_device && what.bytes != 0 &&
+         parts_.shared.lost.must_wait_on_host(what.device.value, what.from_device.value);
+}
+
+bool memory_ops::has_lost_source(detail::memory_command const& what,
+                                 driver::call_outcome why) const noexcept {
+  lost_devices const& lost = parts_.shared.lost;
+  unsigned const from = what.from_device.value;
+  if (!is_sticky(driver::status_of(why.status)) || lost.is_lost(what.device.value)) {
+    return false;
+  }
+  if (lost.is_isolated(from) && !lost.is_lost(from) && !lost.is_quarantined(from)) { return false; }
+  parts_.shared.faults.note(why.status, from);
+  return true;
+}
+
 driver::call_outcome memory_ops::enqueue(detail::memory_command const& what,
                                          CUstream stream) const {
   driver::table const& api = parts_.context.api();
-  if (what.is_pitched) { return enqueue_pitched_copy(what, api, stream); }
+  CUcontext const home = parts_.context.handle();
+  if (what.is_pitched) {
+    bool const has_rows = is_between(what) && api.copy_rows_between != nullptr;
+    CUcontext const from =
+        has_rows ? parts_.contexts[what.from_device.value]->handle() : CUcontext{nullptr};
+    return enqueue_pitched_copy(what, api, stream, {home, from});
+  }
   switch (what.kind) {
     case memory_op_kind::host_to_device:
       return {api.memcpy_htod_async(what.to, reinterpret_cast<void const*>(what.from), what.bytes,
@@ -97,7 +135,7 @@ driver::call_outcome memory_ops::enqueue(detail::memory_command const& what,
       }
       // The copy is direct if this device has access to the source (context::peer_table). Otherwise
       // the driver copies through host memory.
-      return {api.memcpy_peer_async(what.to, parts_.context.handle(), what.from,
+      return {api.memcpy_peer_async(what.to, home, what.from,
                                     parts_.contexts[what.from_device.value]->handle(), what.bytes,
                                     stream),
               "cuMemcpyPeerAsync"};

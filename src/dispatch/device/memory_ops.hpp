@@ -33,10 +33,18 @@ class memory_ops {
 
   /// Makes a stream wait for `waits` and puts the task into the stream. Hands a copy of pageable
   /// memory to `staged_copies` instead.
-  /// @return false if the lane has no room.
+  /// @return false if the lane has no room, or if the source is on an isolated device that was lost
+  /// and is not replaced yet. Then the task must be started again later.
   [[nodiscard]] bool start(slot_address task, std::span<end_mark const> waits);
 
  private:
+  /// Returns whether the copy is between two devices of which at least one is isolated.
+  [[nodiscard]] bool is_between(detail::memory_command const& what) const noexcept;
+  /// Returns whether the device of the source was lost, and not the device that executes the copy.
+  /// If so, tells the fault monitor. The executing device may be in this process, and then the
+  /// status must not poison the runtime.
+  [[nodiscard]] bool has_lost_source(detail::memory_command const& what,
+                                     driver::call_outcome why) const noexcept;
   [[nodiscard]] driver::call_outcome enqueue(detail::memory_command const& what,
                                              CUstream stream) const;
   [[nodiscard]] driver::call_outcome fill(detail::memory_command const& what,

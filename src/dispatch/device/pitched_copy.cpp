@@ -21,7 +21,8 @@ CUmemorytype type_of(detail::memory_command const& what, memory_op_kind host_sid
 }  // namespace
 
 driver::call_outcome enqueue_pitched_copy(detail::memory_command const& what,
-                                          driver::table const& api, CUstream stream) {
+                                          driver::table const& api, CUstream stream,
+                                          copy_contexts between) {
   // The greatest distance of rows that the driver accepts (CU_DEVICE_ATTRIBUTE_MAX_PITCH).
   constexpr std::size_t max_pitch = 0x7fffffff;
   auto const greatest = [](std::size_t to, std::size_t from) { return std::max(to, from); };
@@ -48,7 +49,9 @@ driver::call_outcome enqueue_pitched_copy(detail::memory_command const& what,
     call.dstDevice = what.to + plane * box.to.plane + row * box.to.row;
     call.srcHost = reinterpret_cast<void const*>(call.srcDevice);
     call.dstHost = reinterpret_cast<void*>(call.dstDevice);
-    CUresult const status = api.memcpy_2d_async(&call, stream);
+    CUresult const status = between.from != nullptr
+                                ? api.copy_rows_between(&call, between.to, between.from, stream)
+                                : api.memcpy_2d_async(&call, stream);
     if (status != CUDA_SUCCESS) { return {status, "cuMemcpy2DAsync"}; }
   }
   return {};

@@ -65,7 +65,8 @@ struct tuning {
 struct runtime_parts {
   std::uint64_t id;  // the number of the runtime; never reused in this process
   bool single_threaded;
-  bool fuse_launches;  // runtime_options::fuse_launches
+  bool fuse_launches;    // runtime_options::fuse_launches
+  unsigned host_device;  // context::host_device
   tuning const& tuned;
   task_table const& tasks;
   epoch_reclaimer& reclaimer;

@@ -32,7 +32,6 @@ struct kernel_twin {
 
 struct kernel_entry {
   std::string name;
-  CUkernel handle = nullptr;
   std::vector<kernel_parameter> parameters;
   std::vector<detail::parameter_info> infos;  // for launches without types: only the offsets
   std::uint32_t argument_bytes = 0;
@@ -55,7 +54,9 @@ struct kernel_entry {
 
 struct program_entry {
   std::string name;
-  CUlibrary library = nullptr;        // null if the image is for GPUs only and this is no GPU
+  // By device index. Devices with the same driver have the same library. Empty if the image is for
+  // GPUs only and this is no GPU.
+  std::vector<CUlibrary> libraries;
   std::vector<std::string> gpu_only;  // in this case: the names of the image's kernels
   // Maps a kernel's name to its index in kernel_table::kernels.
   std::map<std::string, std::uint32_t, std::less<>> kernels;

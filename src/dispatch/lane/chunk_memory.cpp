@@ -8,7 +8,8 @@
 
 namespace flotilla::dispatch {
 
-chunk_memory::chunk_memory(context::context_handle const& context) : context_(context) {
+chunk_memory::chunk_memory(context::context_handle const& context, registered_memory::users of)
+    : context_(context), users_(of) {
   free_.reserve(max_pieces);  // so that give_back and grow never allocate
 }
 
@@ -33,7 +34,8 @@ CUresult chunk_memory::grow() noexcept {
   std::uint32_t const slab = slab_count_.load(std::memory_order_relaxed);
   CUresult answer = CUDA_SUCCESS;
   try {
-    slabs_[slab] = std::make_unique<registered_memory>(context_, pieces_of_slab * piece_bytes);
+    slabs_[slab] =
+        std::make_unique<registered_memory>(context_, pieces_of_slab * piece_bytes, users_);
   } catch (driver_error const& why) {
     answer = static_cast<CUresult>(why.status());
   } catch (std::bad_alloc const&) { answer = CUDA_ERROR_OUT_OF_MEMORY; }

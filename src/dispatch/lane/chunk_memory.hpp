@@ -19,8 +19,8 @@ namespace flotilla::dispatch {
 
 /// Registered memory in pieces of one size, which any thread can take without a lease: a thread
 /// that submits a bulk writes the records of items into a piece, and the devices read them there.
-/// Every device can read the memory, because any device may take the chunk. Pieces are used again,
-/// so a steady state registers no memory. There are at most `max_pieces`, so a bulk of any size
+/// If any device may take the chunk, every device can read the memory. Pieces are used again, so a
+/// steady state registers no memory. There are at most `max_pieces`, so a bulk of any size
 /// needs little memory.
 ///
 /// A registration takes 0.1 to 0.7 ms while a device is busy. Most programs submit no bulks, so no
@@ -32,7 +32,8 @@ class chunk_memory {
   static constexpr std::uint32_t no_piece = 0xffff'ffff;
 
   /// @param context  The context that registers the memory, and whose NUMA node the memory prefers.
-  explicit chunk_memory(context::context_handle const& context);
+  explicit chunk_memory(context::context_handle const& context,
+                        registered_memory::users of = registered_memory::users::device);
   chunk_memory(chunk_memory const&) = delete;
   chunk_memory& operator=(chunk_memory const&) = delete;
 
@@ -79,6 +80,7 @@ class chunk_memory {
   }
 
   context::context_handle const& context_;
+  registered_memory::users const users_;
   std::array<std::unique_ptr<registered_memory>, max_slabs> slabs_;  // written by `grow`
   std::atomic<std::uint32_t> slab_count_{0};                         // written by `grow`
   std::atomic<bool> refused_{false};                                 // written by `grow`

@@ -22,13 +22,12 @@ namespace flotilla::dispatch {
 /// call the const functions.
 class completion_board {
  public:
-  explicit completion_board(driver::table const& api) noexcept : api_(api) {}
-
   /// Adds the page of the next device. Call it with the device's context current.
   /// @throws driver_error, std::bad_alloc
   void add(context::context_handle const& context, unsigned lanes, std::uint64_t first_number) {
     pages_.push_back(std::make_unique<completion_page>(context, lanes, first_number));
     events_.push_back(std::make_unique<end_events>(context, lanes));
+    drivers_.push_back(&context.api());
   }
   /// Returns the page for writing. Only for the device that owns the page's lanes.
   [[nodiscard]] completion_page& page_of(unsigned device) noexcept { return *pages_[device]; }
@@ -57,18 +56,19 @@ class completion_board {
   [[nodiscard]] CUevent event_of(end_mark mark) const noexcept {
     return events_[mark.device()]->find(mark.lane(), mark.number());
   }
-  /// Makes `stream`, which may belong to any device, wait for the mark: for its event, if it has
-  /// one, or else for its number. Most batches have no event, for two reasons. The event would have
-  /// to be recorded after all work that is already in the lane's stream, perhaps while a callable
-  /// captures this stream. And an event costs more. In a chain of tasks that alternates between two
-  /// devices with one thread each, recording an event and waiting for it take 2.8 us; the wait for
-  /// a number takes 1.4 us.
+  /// Makes `stream`, which may belong to any device with the same driver, wait for the mark: for
+  /// its event, if it has one, or else for its number. Most batches have no event, for two reasons.
+  /// The event would have to be recorded after all work that is already in the lane's stream,
+  /// perhaps while a callable captures this stream. And an event costs more. In a chain of tasks
+  /// that alternates between two devices with one thread each, recording an event and waiting for
+  /// it take 2.8 us; the wait for a number takes 1.4 us.
   [[nodiscard]] driver::call_outcome enqueue_wait(CUstream stream, end_mark mark) const noexcept {
+    driver::table const& api = *drivers_[mark.device()];
     if (CUevent const event = event_of(mark)) {
-      return {api_.stream_wait_event(stream, event, CU_EVENT_WAIT_DEFAULT), "cuStreamWaitEvent"};
+      return {api.stream_wait_event(stream, event, CU_EVENT_WAIT_DEFAULT), "cuStreamWaitEvent"};
     }
     CUdeviceptr const address = pages_[mark.device()]->device_address(mark.lane());
-    return {api_.stream_wait_value_64(stream, address, mark.number(), CU_STREAM_WAIT_VALUE_GEQ),
+    return {api.stream_wait_value_64(stream, address, mark.number(), CU_STREAM_WAIT_VALUE_GEQ),
             "cuStreamWaitValue64"};
   }
   /// Stops the spin kernels of all devices.
@@ -77,7 +77,7 @@ class completion_board {
   }
 
  private:
-  driver::table const& api_;
+  std::vector<driver::table const*> drivers_;  // by device
   std::vector<std::unique_ptr<completion_page>> pages_;
   std::vector<std::unique_ptr<end_events>> events_;
 };

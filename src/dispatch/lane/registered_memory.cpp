@@ -15,13 +15,16 @@ namespace {
 constexpr std::size_t page_bytes = 4096;  // the driver pins whole pages
 }
 
-registered_memory::registered_memory(context::context_handle const& context, std::size_t bytes)
+registered_memory::registered_memory(context::context_handle const& context, std::size_t bytes,
+                                     users of)
     : context_(context) {
   bytes = (bytes + page_bytes - 1) / page_bytes * page_bytes;
   base::preferred_memory const near{context.host_node()};  // until the driver has pinned all pages
   driver::table const& api = context.api();
-  if (api.recovery != nullptr) {
-    shared_ = {static_cast<std::byte*>(api.recovery->allocate_shared(bytes)), {api.recovery}};
+  driver::device_recovery* const from =
+      of == users::all_devices && api.beside != nullptr ? api.beside : api.recovery;
+  if (from != nullptr) {
+    shared_ = {static_cast<std::byte*>(from->allocate_shared(bytes)), {from}};
     if (shared_ == nullptr) { throw std::bad_alloc{}; }
   } else {
     host_ = base::mapped_memory{bytes};

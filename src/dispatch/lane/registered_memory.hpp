@@ -17,9 +17,14 @@ namespace flotilla::dispatch {
 /// memory, so the memory stays readable after the context is destroyed.
 class registered_memory {
  public:
+  enum class users {
+    device,      // the device of the context, and others of the same driver
+    all_devices  // also isolated devices of the same runtime
+  };
   /// Allocates memory that is all zeros, and registers it. Call it with the context current.
   /// @throws driver_error, std::bad_alloc
-  registered_memory(context::context_handle const& context, std::size_t bytes);
+  registered_memory(context::context_handle const& context, std::size_t bytes,
+                    users of = users::device);
   registered_memory(registered_memory&&) = delete;
   /// Unregisters the memory. Call it with the context current, when no device uses the memory any
   /// more. The contents stay readable.
@@ -32,13 +37,13 @@ class registered_memory {
 
  private:
   context::context_handle const& context_;
-  // Of an isolated device, whose worker process has access to this kind of memory only.
+  // For isolated devices, whose worker processes have access to this kind of memory only.
   struct shared_deleter {
     driver::device_recovery* from;
     void operator()(std::byte* memory) const noexcept;
   };
   std::unique_ptr<std::byte, shared_deleter> shared_{nullptr, {nullptr}};
-  base::mapped_memory host_;  // of all other devices
+  base::mapped_memory host_;  // for all other devices
   bool registered_ = false;
   CUdeviceptr device_ = 0;
 };

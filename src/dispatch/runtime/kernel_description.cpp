@@ -63,6 +63,7 @@ std::vector<loaded_kernel> kernels_of(driver::table const& api, CUlibrary librar
     std::string const name{text};
     if (name.find(detail::twin_mark) != std::string::npos) { continue; }
     loaded_kernel& found = kernels.emplace_back();
+    found.name = name;
     found.handle = handle;
     if (!use_twins) { continue; }
     auto const find = [&](CUkernel& twin, std::string_view suffix) {
@@ -77,12 +78,13 @@ std::vector<loaded_kernel> kernels_of(driver::table const& api, CUlibrary librar
     find(found.twin, detail::twin_suffix);
     find(found.ordered, detail::ordered_twin_suffix);
   }
+  std::sort(kernels.begin(), kernels.end(),
+            [](auto const& a, auto const& b) { return a.name < b.name; });
   return kernels;
 }
 
 kernel_entry query_kernel(driver::table const& api, CUkernel handle, std::string const& program) {
   kernel_entry found;
-  found.handle = handle;
   char const* name = nullptr;
   check(api.kernel_get_name(&name, handle), "cuKernelGetName", program);
   found.name = name;

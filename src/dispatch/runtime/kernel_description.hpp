@@ -18,16 +18,13 @@ namespace flotilla::dispatch {
 
 /// A kernel of a library, and its twin.
 struct loaded_kernel {
+  std::string name;
   CUkernel handle = nullptr;
   CUkernel twin = nullptr;     // null if the library has none
   CUkernel ordered = nullptr;  // the ordered twin; null if the library has none
-  // By device index. The caller fills them in.
-  std::vector<CUfunction> functions{};
-  std::vector<CUfunction> twin_functions{};
-  std::vector<CUfunction> ordered_functions{};
 };
 
-/// Returns the kernels of the library, without their functions. The list does not name the twins.
+/// Returns the kernels of the library, sorted by their names. The list does not name the twins.
 /// @param program    The name of the library's program, for messages.
 /// @param use_twins  If false, no kernel gets its twin.
 /// @throws driver_error

@@ -66,7 +66,7 @@ std::uintptr_t memory::allocate_host(std::size_t bytes) const {
   void* address = nullptr;
   CUresult answer = CUDA_SUCCESS;
   auto const attempt = [&](deferred_free::blocking blocking) {
-    operations_.run(0, [&](device_driver& driver) {
+    operations_.run(shared_.host_device, [&](device_driver& driver) {
       driver.free_unused(blocking);
       answer = driver.context().api().mem_host_alloc(
           &address, bytes, CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP);
@@ -76,7 +76,7 @@ std::uintptr_t memory::allocate_host(std::size_t bytes) const {
   if (answer == CUDA_ERROR_OUT_OF_MEMORY && wait_for_given_up_memory()) {
     attempt(deferred_free::blocking::allowed);
   }
-  shared_.faults.note(answer, 0);
+  shared_.faults.note(answer, shared_.host_device);
   driver::check(answer, "cuMemHostAlloc",
                 [&] { return std::to_string(bytes) + " bytes of pinned host memory"; });
   return reinterpret_cast<std::uintptr_t>(address);
@@ -85,7 +85,11 @@ std::uintptr_t memory::allocate_host(std::size_t bytes) const {
 void memory::release(epoch_reclaimer::kinds kind, unsigned device, std::uintptr_t address,
                      std::size_t bytes) const noexcept {
   if (usage_.is_forked()) { return; }
-  devices_.retire({.kind = kind, .device = device, .address = address, .bytes = bytes});
+  bool const is_host = kind == epoch_reclaimer::kinds::host_memory;
+  devices_.retire({.kind = kind,
+                   .device = is_host ? shared_.host_device : device,
+                   .address = address,
+                   .bytes = bytes});
 }
 
 void memory::flush_printf() const {

@@ -29,7 +29,8 @@ class memory {
   /// Allocates pinned host memory that all devices can use.
   [[nodiscard]] std::uintptr_t allocate_host(std::size_t bytes) const;
   /// Retires memory. The memory is freed after every task that could use it has ended.
-  /// @param kind  device_memory or host_memory.
+  /// @param kind    device_memory or host_memory.
+  /// @param device  The device of device memory.
   void release(epoch_reclaimer::kinds kind, unsigned device, std::uintptr_t address,
                std::size_t bytes) const noexcept;
   /// Waits until everything that kernels have printed so far has been written to stdout.

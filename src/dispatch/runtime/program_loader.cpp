@@ -35,33 +35,7 @@ bool is_about_the_image(CUresult answer) {
   }
 }
 
-/// Loads the library into the current context. A driver may accept invalid bytes as a library, and
-/// report the error only when the library is loaded into a context.
-void load_in_current_context(driver::table const& api, CUlibrary library, std::string const& name) {
-  CUmodule module = nullptr;
-  check(api.library_get_module(&module, library), "cuLibraryGetModule", name);
-}
-
 }  // namespace
-
-CUlibrary program_loader::open(std::string const& name, void const* code,
-                               std::string const& file) const {
-  CUlibrary library = nullptr;
-  driver::table const& api = parts_.api;
-  parts_.operations.run(0, [&](device_driver&) {
-    if (code != nullptr) {
-      check(api.library_load_data(&library, code, nullptr, nullptr, 0, nullptr, nullptr, 0),
-            "cuLibraryLoadData", name);
-    } else {
-      // Pass the path to the driver, not the contents of the file. The driver does not know the
-      // size of contents in memory, so it would read past the end of a truncated file.
-      check(api.library_load_from_file(&library, file.c_str(), nullptr, nullptr, 0, nullptr,
-                                       nullptr, 0),
-            "cuLibraryLoadFromFile", name);
-    }
-  });
-  return library;
-}
 
 std::uint32_t program_loader::load_gpu_only(std::string const& name,
                                             std::vector<std::string> kernels) const {
@@ -75,67 +49,38 @@ std::uint32_t program_loader::load_gpu_only(std::string const& name,
 std::uint32_t program_loader::load(std::string const& name, void const* code,
                                    std::string const& file) const {
   parts_.usage.check_usable();
-  driver::table const& api = parts_.api;
   if (code == nullptr && file.empty()) {
     throw bad_image(name + " holds no code for " +
-                    (api.kind == device_kind::gpu ? "GPUs" : "CPU devices"));
+                    (parts_.kind == device_kind::gpu ? "GPUs" : "CPU devices"));
   }
-  CUlibrary library = nullptr;
-  if (!file.empty() && why_no_code_for(api.kind, file).empty()) {
+  std::vector<CUlibrary> libraries;
+  if (!file.empty() && why_no_code_for(parts_.kind, file).empty()) {
     std::string const why = why_truncated(file);
     if (!why.empty()) { throw bad_image(name + ": " + why); }
   }
   try {
-    library = open(name, code, file);
-    return add(name, library);
+    libraries_.open(name, code, file, libraries);
+    return add(name, libraries);
   } catch (driver_error const& why) {
-    if (library != nullptr) { api.library_unload(library); }
+    static_cast<void>(libraries_.unload(libraries));
     if (is_about_the_image(static_cast<CUresult>(why.status()))) {
-      throw bad_image(why.what() + (file.empty() ? "" : why_no_code_for(api.kind, file)));
+      throw bad_image(why.what() + (file.empty() ? "" : why_no_code_for(parts_.kind, file)));
     }
     throw;
   }
 }
 
-std::uint32_t program_loader::add(std::string const& name, CUlibrary library) const {
-  driver::table const& api = parts_.api;
-  parts_.operations.run(0, [&](device_driver&) { load_in_current_context(api, library, name); });
-  std::vector<loaded_kernel> loaded = kernels_of(api, library, name, parts_.use_twins);
-  for (unsigned device = 0; device < parts_.devices.size(); ++device) {
-    parts_.operations.run(device, [&](device_driver& driver) {
-      auto const subject = [&] { return name + ", " + driver.context().subject(); };
-      load_in_current_context(api, library, name);
-      auto const load = [&](CUkernel handle, std::vector<CUfunction>& functions) {
-        if (handle == nullptr) { return; }
-        CUfunction& function = functions.emplace_back();
-        check(api.kernel_get_function(&function, handle), "cuKernelGetFunction", subject);
-        check(api.func_load(function), "cuFuncLoad", subject);
-      };
-      for (loaded_kernel& each : loaded) {
-        load(each.handle, each.functions);
-        load(each.twin, each.twin_functions);
-        load(each.ordered, each.ordered_functions);
-      }
-    });
-  }
+std::uint32_t program_loader::add(std::string const& name, std::vector<CUlibrary> const& of) const {
   std::map<std::string, std::uint32_t, std::less<>> kernels;
-  // The CUDA driver describes parameters only while a context is current.
-  parts_.operations.run(0, [&](device_driver&) {
-    for (loaded_kernel& each : loaded) {
-      kernel_entry found = query_kernel(api, each.handle, name);
-      found.functions = std::move(each.functions);
-      found.twin.functions = std::move(each.twin_functions);
-      found.twin.ordered = std::move(each.ordered_functions);
-      complete(api, found);
-      std::string kernel = found.name;
-      std::size_t const index =
-          parts_.kernels.kernels.add([&](kernel_entry& entry) { entry = std::move(found); });
-      kernels.emplace(std::move(kernel), static_cast<std::uint32_t>(index));
-    }
-  });
+  for (kernel_entry& found : libraries_.load_kernels(name, of, parts_.use_twins)) {
+    std::string kernel = found.name;
+    std::size_t const index =
+        parts_.kernels.kernels.add([&](kernel_entry& entry) { entry = std::move(found); });
+    kernels.emplace(std::move(kernel), static_cast<std::uint32_t>(index));
+  }
   return static_cast<std::uint32_t>(parts_.kernels.programs.add([&](program_entry& entry) {
     entry.name = name;
-    entry.library = library;
+    entry.libraries = of;
     entry.kernels = std::move(kernels);
   }));
 }
@@ -183,10 +128,10 @@ std::uint32_t program_loader::adopt(CUkernel handle,
   constexpr char owner[] = "the application";
   parts_.usage.check_usable();
   if (handle == nullptr) { throw invalid_argument("adopt_kernel: the handle is null"); }
-  driver::table const& api = parts_.api;
   kernel_entry adopted;
   std::vector<CUfunction> functions;
   for (unsigned device = 0; device < parts_.devices.size(); ++device) {
+    driver::table const& api = libraries_.api_of(device);
     parts_.operations.run(device, [&](device_driver& driver) {
       auto const subject = [&] {
         return std::string{"the kernel of adopt_kernel, "} + driver.context().subject();
@@ -198,9 +143,9 @@ std::uint32_t program_loader::adopt(CUkernel handle,
     });
   }
   parts_.operations.run(0, [&](device_driver&) {
-    adopted = query_kernel(api, handle, owner);
+    adopted = query_kernel(libraries_.api_of(0), handle, owner);
     adopted.functions = std::move(functions);
-    complete(api, adopted);
+    complete(libraries_.api_of(0), adopted);
   });
   check_layout(adopted, owner, layout);
   return static_cast<std::uint32_t>(
@@ -227,23 +172,19 @@ void program_loader::prefer_cache(std::uint32_t program, unsigned device, std::s
                                   cache_preference preference) const {
   parts_.usage.check_usable();
   std::uint32_t const index = index_of(parts_.kernels.programs[program], kernel);
-  CUkernel const handle = parts_.kernels.kernels[index].handle;
+  kernel_entry const& entry = parts_.kernels.kernels[index];
   parts_.operations.run(device, [&](device_driver& driver) {
+    driver::table const& api = driver.context().api();
     auto const subject = [&] {
       return "kernel '" + std::string{kernel} + "', cache = " + to_string(preference) + ", " +
              driver.context().subject();
     };
     // A CUfunction is the kernel in one context, so the preference holds only for this device.
-    CUfunction function = nullptr;
-    check(parts_.api.kernel_get_function(&function, handle), "cuKernelGetFunction", subject);
-    check(parts_.api.func_set_cache_config(function, static_cast<CUfunc_cache>(preference)),
-          "cuFuncSetCacheConfig", subject);
-    kernel_twin const& twin = parts_.kernels.kernels[index].twin;
-    for (std::vector<CUfunction> const* const each : {&twin.functions, &twin.ordered}) {
+    for (std::vector<CUfunction> const* const each :
+         {&entry.functions, &entry.twin.functions, &entry.twin.ordered}) {
       if (each->empty()) { continue; }
-      check(
-          parts_.api.func_set_cache_config((*each)[device], static_cast<CUfunc_cache>(preference)),
-          "cuFuncSetCacheConfig", subject);
+      check(api.func_set_cache_config((*each)[device], static_cast<CUfunc_cache>(preference)),
+            "cuFuncSetCacheConfig", subject);
     }
   });
 }
@@ -252,16 +193,17 @@ void program_loader::copy_global(std::uint32_t program, unsigned device, std::st
                                  std::span<std::byte> bytes, bool write) const {
   program_entry const& entry = parts_.kernels.programs[program];
   std::string const variable{name};
-  if (entry.library == nullptr) {
+  if (entry.libraries.empty()) {
     throw gpu_only_kernel("variable '" + variable + "' of " + entry.name +
                           " is only for GPUs, because flotilla_add_kernels has the option "
                           "GPU_ONLY; this runtime has CPU devices");
   }
-  driver::table const& api = parts_.api;
   parts_.operations.run(device, [&](device_driver& driver) {
+    driver::table const& api = driver.context().api();
     CUdeviceptr address = 0;
     std::size_t size = 0;
-    CUresult const found = api.library_get_global(&address, &size, entry.library, variable.c_str());
+    CUresult const found =
+        api.library_get_global(&address, &size, entry.libraries[device], variable.c_str());
     if (found == CUDA_ERROR_NOT_FOUND) {
       throw unknown_symbol("there is no variable '" + variable + "' in " + entry.name);
     }
@@ -284,8 +226,7 @@ void program_loader::copy_global(std::uint32_t program, unsigned device, std::st
 void program_loader::unload_all() const noexcept {
   auto const& programs = parts_.kernels.programs;
   for (std::size_t i = 0; i < programs.size(); ++i) {
-    if (programs[i].library == nullptr) { continue; }
-    parts_.shared.faults.note(parts_.api.library_unload(programs[i].library), 0);
+    parts_.shared.faults.note(libraries_.unload(programs[i].libraries), 0);
   }
 }
 

@@ -15,6 +15,7 @@
 
 #include "dispatch/fault/usage_guard.hpp"
 #include "dispatch/graph/kernel_table.hpp"
+#include "dispatch/runtime/program_libraries.hpp"
 #include "dispatch/waiting/control.hpp"
 
 namespace flotilla::dispatch {
@@ -22,22 +23,23 @@ namespace flotilla::dispatch {
 /// By the name of a kernel in the code: the names that the program uses instead.
 using kernel_aliases = std::map<std::string, std::vector<std::string>>;
 
-/// A kernel has one handle for all contexts. The loader loads each kernel into all contexts
-/// immediately. Otherwise the driver would load it at its first launch, and this would stall the
-/// device.
+/// A kernel has one handle for all contexts of a driver (program_libraries). The loader loads each
+/// kernel into all contexts immediately. Otherwise the driver would load it at its first launch,
+/// which would stall the device.
 /// Threads: any.
 class program_loader {
  public:
   struct parts {
     runtime_parts const& shared;
     kernel_table& kernels;
-    driver::table const& api;
+    device_kind kind;  // of all devices
     device_set const& devices;
     usage_guard const& usage;
     control const& operations;
     bool use_twins;  // runtime_options::fuse_launches
   };
-  explicit program_loader(parts const& with) noexcept : parts_(with) {}
+  explicit program_loader(parts const& with) noexcept
+      : parts_(with), libraries_(with.devices, with.operations) {}
 
   /// Loads `code`, or the file if `code` is null. @return the index of the program.
   /// @throws bad_image, driver_error, and the exceptions of usage_guard::check_usable
@@ -79,12 +81,11 @@ class program_loader {
   void unload_all() const noexcept;
 
  private:
-  [[nodiscard]] CUlibrary open(std::string const& name, void const* code,
-                               std::string const& file) const;
-  [[nodiscard]] std::uint32_t add(std::string const& name, CUlibrary library) const;
+  [[nodiscard]] std::uint32_t add(std::string const& name, std::vector<CUlibrary> const& of) const;
   [[nodiscard]] std::uint32_t index_of(program_entry const& program, std::string_view name) const;
 
   parts const parts_;
+  program_libraries const libraries_;
 };
 
 }  // namespace flotilla::dispatch

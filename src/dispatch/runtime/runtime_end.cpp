@@ -90,7 +90,7 @@ void runtime_state::shut_down() noexcept {
     try {
       context::current_scope const scope{lease};
       devices[i].free_unused(deferred_free::blocking::allowed);
-      if (i == 0) {
+      if (i == host_device_) {
         stream_waits.destroy();
         chunks_.back().unregister();
       }
@@ -107,12 +107,13 @@ void runtime_state::shut_down() noexcept {
   // Unload programs after the graphs that use their kernels were destroyed. A library belongs to no
   // context, so unloading works even if no context can be made current.
   programs.unload_all();
-  // Destroy the context of the first device last, because all pinned memory belongs to this
-  // context. On a poisoned driver, kernels of the other devices may use pinned memory until their
-  // contexts are destroyed.
-  for (auto context = contexts_.rbegin(); context != contexts_.rend(); ++context) {
-    context->context.destroy();
+  // Destroy the context of the host device last, because all pinned memory belongs to this context.
+  // On a poisoned driver, kernels of the other devices may use pinned memory until their contexts
+  // are destroyed.
+  for (std::size_t i = contexts_.size(); i-- > 0;) {
+    if (i != host_device_) { contexts_[i].context.destroy(); }
   }
+  contexts_[host_device_].context.destroy();
 }
 
 }  // namespace flotilla::dispatch

@@ -48,16 +48,18 @@ std::deque<context::leased_context> make_contexts(context::choice const& chosen,
                                                   std::vector<context::request> const& requests) {
   std::deque<context::leased_context> contexts;
   for (device const& info : chosen.devices) {
-    contexts.emplace_back(chosen.api, info, requests[info.ordinal.value]);
+    context::request const& asked = requests[info.ordinal.value];
+    contexts.emplace_back(context::driver_of(chosen, asked), info, asked);
   }
   return contexts;
 }
 
 /// Makes the memory of each device, and of the tasks that any device may take.
-chunk_memories make_chunk_memories(std::deque<context::leased_context> const& contexts) {
+chunk_memories make_chunk_memories(std::deque<context::leased_context> const& contexts,
+                                   unsigned host_device) {
   chunk_memories made;
   for (auto const& each : contexts) { made.emplace_back(each.context); }
-  made.emplace_back(contexts.front().context);
+  made.emplace_back(contexts[host_device].context, registered_memory::users::all_devices);
   return made;
 }
 
@@ -79,14 +81,14 @@ runtime_state::runtime_state(runtime_options options, tuning const& tuned)
       chosen_(with_tuning(context::choose(options_.devices), tuned_)),
       numa_(tuned_.numa_root),
       requests_(make_requests(chosen_, options_, numa_)),
+      host_device_(context::host_device(requests_)),
       contexts_(make_contexts(chosen_, requests_)),
       tasks_(windows_of(requests_), shared_window_of(requests_)),
       shared_queue_(tasks_.devices(), bell_),
-      board_(*chosen_.api),
       order_(tasks_, board_, failures_, shared_queue_, hosts_),
       table_(std::make_shared<continuation_table>(bell_, options_.continuation_executor.get())),
       bulks_(tasks_),
-      chunks_(make_chunk_memories(contexts_)),
+      chunks_(make_chunk_memories(contexts_, host_device_)),
       threads_(make_threads(worker_count(options_.workers, tasks_.devices()), *table_, bell_)),
       posted_(error_handler(), tasks_, table_, bell_),
       trace_(number, tasks_, [this](bool on) { tasks.observe(on || checks != nullptr); }),
@@ -101,6 +103,7 @@ runtime_state::runtime_state(runtime_options options, tuning const& tuned)
       shared_{number,
               worker_count(options_.workers, tasks_.devices()) == 0,
               options_.fuse_launches,
+              host_device_,
               tuned_,
               tasks_,
               reclaimer_,
@@ -144,10 +147,11 @@ runtime_state::runtime_state(runtime_options options, tuning const& tuned)
       limits_of_chunks(kernels_, chosen_.devices),
       bulks({shared_, *this, usage, valid, places, slots, tasks, checks.get(), devices, waits,
              limits_of_chunks}),
-      programs(
-          {shared_, kernels_, *chosen_.api, devices, usage, operations, options_.fuse_launches}),
+      programs({shared_, kernels_, chosen_.api->kind, devices, usage, operations,
+                options_.fuse_launches}),
       memory(waits, operations, usage),
-      stream_waits({shared_, devices, query, *chosen_.api, waits, deadlocks}),
+      stream_waits(
+          {shared_, devices, query, contexts_[host_device_].context.api(), waits, deadlocks}),
       continuations(waits, usage, table_, checks.get()),
       host({shared_, *this, usage, valid, places, slots, tasks, checks.get(), continuations}),
       ticket_count_(tasks_, failures_, reclaimer_, tickets_),
@@ -167,7 +171,7 @@ runtime_state::runtime_state(runtime_options options, tuning const& tuned)
     for (unsigned i = 0; i < devices.size(); ++i) {
       context::lease lease = devices[i].gate().take();
       context::current_scope const scope{lease};
-      if (i == 0) { stream_waits.destroy(); }
+      if (i == host_device_) { stream_waits.destroy(); }
       devices[i].destroy_resources();
     }
     throw;
@@ -206,7 +210,7 @@ void runtime_state::add_device(unsigned index) {
   }
   faults_.add(devices[index].streams(), own.context);
   stuck_.add(devices[index].lanes(), devices[index].streams(), own.context);
-  if (index == 0) { stream_waits.create(); }
+  if (index == host_device_) { stream_waits.create(); }
   policies.add(*own.context.effective().schedule);
 }
 

@@ -100,6 +100,7 @@ class runtime_state final : public detail::runtime_impl {
   context::choice chosen_;
   base::numa_nodes const numa_;
   std::vector<context::request> requests_;
+  unsigned const host_device_;  // context::host_device
   doorbell bell_;
   std::deque<context::leased_context> contexts_;
   std::vector<context::context_handle const*> handles_;  // pointers into contexts_

@@ -43,7 +43,7 @@ class stream_waits {
     runtime_parts const& shared;
     device_set const& devices;
     task_query const& query;
-    driver::table const& api;
+    driver::table const& api;  // of the process: streams of the application belong to it
     waiter const& waiting;
     deadlock_detector& deadlocks;
   };
@@ -51,7 +51,7 @@ class stream_waits {
   stream_waits(stream_waits const&) = delete;
   stream_waits& operator=(stream_waits const&) = delete;
 
-  /// Allocates the flags and receipts. The context of the first device must be current.
+  /// Allocates the flags and receipts. The context of the host device must be current.
   /// @throws driver_error, std::bad_alloc
   void create();
   /// Keeps the runtime from ending. Hold it during all other calls.
@@ -83,7 +83,7 @@ class stream_waits {
   /// @param is_poisoned  After a fault, streams write no receipts. So do not wait, and do not free
   /// the memory that they might read.
   void finish(bool is_poisoned) noexcept;
-  /// Frees the flags and receipts. The context of the first device must be current.
+  /// Frees the flags and receipts. The context of the host device must be current.
   void destroy() noexcept;
 
  private:

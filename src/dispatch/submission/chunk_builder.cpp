@@ -81,7 +81,8 @@ class chunk_builder::piece_wait {
 };
 
 bool chunk_builder::grow(place const& from, chunk_memory& memory) const {
-  device_driver& device = parts_.devices[from.inbound == nullptr ? 0 : from.index];
+  unsigned const host = parts_.waits.with().shared.host_device;
+  device_driver& device = parts_.devices[from.inbound == nullptr ? host : from.index];
   auto lease = device.gate().take_until(std::chrono::steady_clock::now() + max_wait_for_lease);
   if (!lease) { return false; }
   device_set::lease_guard guard{parts_.devices, device, std::move(*lease)};

@@ -78,12 +78,13 @@ unsigned recorder::check(detail::memory_command const& what,
   }
   bool const is_between_devices =
       what.kind == memory_op_kind::device_to_device && what.device != what.from_device;
-  if (is_between_devices && with_.shared.lost.any_isolated()) {
+  if (is_between_devices &&
+      with_.shared.lost.must_wait_on_host(what.device.value, what.from_device.value)) {
     throw invalid_argument(
         "a copy from device " + std::to_string(what.from_device.value) + " to device " +
         std::to_string(what.device.value) +
-        " cannot be recorded, because a device of the runtime is isolated: such copies go through "
-        "the memory of the host");
+        " cannot be recorded, because one of these devices is isolated: such copies go through the "
+        "memory of the host");
   }
   if (what.bytes == 0) {
     throw invalid_argument(

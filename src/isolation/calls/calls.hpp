@@ -17,4 +17,9 @@ void put_library_calls(driver::table& into);
 void put_launch_calls(driver::table& into);
 void put_graph_calls(driver::table& into);
 
+/// Changes a copy of the base driver's table for devices of this process that share a runtime with
+/// isolated ones. `forwarding` is the forwarding driver.
+void put_local_calls(driver::table& into, driver::table const& forwarding);
+void put_local_host_memory_calls(driver::table& into);
+
 }  // namespace flotilla::isolated

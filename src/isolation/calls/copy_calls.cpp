@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <cstring>
 
+#include "isolation/calls/between_devices.hpp"
 #include "isolation/calls/calls.hpp"
 #include "isolation/calls/forward.hpp"
+#include "isolation/calls/pieces.hpp"
 #include "isolation/calls/target.hpp"
 
 namespace flotilla::isolated {
@@ -17,38 +19,6 @@ using api = driver::table;
 
 bool is_shared(void const* address) {
   return is_host_address(reinterpret_cast<std::uintptr_t>(address));
-}
-
-/// The calling thread's piece of shared memory, or null.
-std::byte* scratch() {
-  thread_state& mine = thread_state::get();
-  if (mine.scratch == nullptr) {
-    mine.scratch =
-        static_cast<std::byte*>(owner::get().host().allocate(thread_state::scratch_bytes));
-  }
-  return mine.scratch;
-}
-
-/// Returns the status of a copy that has ended or failed. After a failure, waits until no worker
-/// that this thread has called and that is lost can use host memory any more: if a worker ends
-/// before it answers, a GPU may still execute its copy.
-CUresult settled(CUresult answer) {
-  if (answer != CUDA_SUCCESS) {
-    for (thread_channel const& each : thread_state::get().channels) { each.wait_if_lost(); }
-  }
-  return answer;
-}
-
-/// Calls one(offset, bytes) for each piece, until a call fails.
-template <class One>
-CUresult in_pieces(std::size_t bytes, One const& one) {
-  if (scratch() == nullptr) { return CUDA_ERROR_OUT_OF_MEMORY; }
-  CUresult answer = CUDA_SUCCESS;
-  for (std::size_t at = 0; at < bytes && answer == CUDA_SUCCESS;
-       at += thread_state::scratch_bytes) {
-    answer = one(at, std::min(bytes - at, thread_state::scratch_bytes));
-  }
-  return settled(answer);
 }
 
 std::byte const* plus(void const* address, std::size_t bytes) {
@@ -141,85 +111,6 @@ CUresult CUDAAPI memcpy_async(CUdeviceptr to, CUdeviceptr from, std::size_t byte
   return CUDA_ERROR_INVALID_VALUE;
 }
 
-/// Makes a context current on this thread, for the forwarding driver only.
-class with_context {
- public:
-  explicit with_context(CUcontext which) { thread_state::get().contexts.push_back(which); }
-  ~with_context() { thread_state::get().contexts.pop_back(); }
-  with_context(with_context const&) = delete;
-  with_context& operator=(with_context const&) = delete;
-};
-
-/// The context that an allocation belongs to, or null.
-CUcontext context_of(CUdeviceptr address) {
-  isolated_device* const on = owner::get().device(device_of_address(address));
-  if (on == nullptr) { return nullptr; }
-  std::lock_guard const lock{on->mutex()};
-  auto const found = on->memory().find(address);
-  return found ? on->objects().handle_of(found->context).as<CUcontext>() : nullptr;
-}
-
-/// Copies bytes between the memory of two devices, through this process.
-CUresult copy_between(CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
-                      CUcontext from_context, std::size_t bytes) {
-  return in_pieces(bytes, [&](std::size_t at, std::size_t size) {
-    {
-      with_context const now{from_context};
-      CUresult const answer = send_dtoh(scratch(), from + at, size);
-      if (answer != CUDA_SUCCESS) { return answer; }
-    }
-    with_context const now{to_context};
-    return send_htod(to + at, scratch(), size);
-  });
-}
-
-/// Copies rows in a context, and waits.
-CUresult copy_now(CUcontext context, CUDA_MEMCPY2D const& what) {
-  with_context const now{context};
-  CUresult const answer = send_2d(&what, nullptr);
-  return answer == CUDA_SUCCESS ? wait_for(nullptr) : answer;
-}
-
-/// Copies rows between the memory of two devices, as many at once as fit into a piece.
-CUresult copy_rows_between(CUDA_MEMCPY2D const& what) {
-  CUdeviceptr const from = what.srcDevice + what.srcY * what.srcPitch + what.srcXInBytes;
-  CUdeviceptr const to = what.dstDevice + what.dstY * what.dstPitch + what.dstXInBytes;
-  CUcontext const from_context = context_of(from);
-  CUcontext const to_context = context_of(to);
-  if (from_context == nullptr || to_context == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
-  std::size_t const width = what.WidthInBytes;
-  std::size_t const at_once = width != 0 ? thread_state::scratch_bytes / width : 0;
-  if (scratch() == nullptr) { return CUDA_ERROR_OUT_OF_MEMORY; }
-  for (std::size_t row = 0; row < what.Height; row += std::max<std::size_t>(at_once, 1)) {
-    CUdeviceptr const source = from + row * what.srcPitch;
-    CUdeviceptr const destination = to + row * what.dstPitch;
-    CUresult answer = CUDA_SUCCESS;
-    if (at_once == 0) {
-      answer = copy_between(destination, to_context, source, from_context, width);
-    } else {
-      CUDA_MEMCPY2D part{};
-      part.WidthInBytes = width;
-      part.Height = std::min(at_once, what.Height - row);
-      part.srcMemoryType = CU_MEMORYTYPE_DEVICE;
-      part.srcDevice = source;
-      part.srcPitch = what.srcPitch;
-      part.dstMemoryType = CU_MEMORYTYPE_HOST;
-      part.dstHost = scratch();
-      part.dstPitch = width;
-      answer = copy_now(from_context, part);
-      part.srcMemoryType = CU_MEMORYTYPE_HOST;
-      part.srcHost = scratch();
-      part.srcPitch = width;
-      part.dstMemoryType = CU_MEMORYTYPE_DEVICE;
-      part.dstDevice = destination;
-      part.dstPitch = what.dstPitch;
-      if (answer == CUDA_SUCCESS) { answer = copy_now(to_context, part); }
-    }
-    if (answer != CUDA_SUCCESS) { return settled(answer); }
-  }
-  return CUDA_SUCCESS;
-}
-
 CUresult CUDAAPI memcpy_2d_async(CUDA_MEMCPY2D const* what, CUstream stream) {
   if (!is_of_worker(stream)) { return base().memcpy_2d_async(what, stream); }
   if (what == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
@@ -232,9 +123,10 @@ CUresult CUDAAPI memcpy_2d_async(CUDA_MEMCPY2D const* what, CUstream stream) {
                           (is_of_other_device(what->srcDevice, ordinal) ||
                            is_of_other_device(what->dstDevice, ordinal));
   if (is_between) {
-    // What is ahead in the stream may write the source or read the destination.
-    CUresult const answer = wait_for(stream);
-    return answer == CUDA_SUCCESS ? copy_rows_between(*what) : answer;
+    CUcontext const from = context_of(what->srcDevice);
+    CUcontext const to = context_of(what->dstDevice);
+    bool const is_known = from != nullptr && to != nullptr;
+    return is_known ? copy_rows_between(what, to, from, stream) : CUDA_ERROR_INVALID_VALUE;
   }
   bool const reads_host = what->srcMemoryType == CU_MEMORYTYPE_HOST;
   bool const writes_host = what->dstMemoryType == CU_MEMORYTYPE_HOST;
@@ -247,22 +139,6 @@ CUresult CUDAAPI memcpy_2d_async(CUDA_MEMCPY2D const* what, CUstream stream) {
   return send_2d(what, stream);
 }
 
-/// A copy between the devices of two contexts. No worker has the memory of two devices, so the copy
-/// goes through this process, and the call waits for it.
-CUresult CUDAAPI memcpy_peer_async(CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
-                                   CUcontext from_context, std::size_t bytes, CUstream stream) {
-  if (is_foreign(to_context) && is_foreign(from_context)) {
-    return base().memcpy_peer_async(to, to_context, from, from_context, bytes, stream);
-  }
-  bool const is_one_worker = is_device_address(to) && is_device_address(from) &&
-                             device_of_address(to) == device_of_address(from);
-  if (is_one_worker) { return send_async(to, from, bytes, stream); }
-  // What is ahead in the stream may write the source or read the destination.
-  if (CUresult const answer = wait_for(stream); answer != CUDA_SUCCESS) { return answer; }
-  if (is_foreign(from_context) || is_foreign(to_context)) { return CUDA_ERROR_NOT_SUPPORTED; }
-  return copy_between(to, to_context, from, from_context, bytes);
-}
-
 }  // namespace
 
 void put_copy_calls(driver::table& into) {
@@ -273,6 +149,7 @@ void put_copy_calls(driver::table& into) {
   into.memcpy_async = &memcpy_async;
   into.memcpy_2d_async = &memcpy_2d_async;
   into.memcpy_peer_async = &memcpy_peer_async;
+  into.copy_rows_between = &copy_rows_between;
 }
 
 }  // namespace flotilla::isolated

@@ -227,7 +227,9 @@ CUresult attribute(void* to, CUpointer_attribute which, CUdeviceptr address, CUd
     case CU_POINTER_ATTRIBUTE_MAPPED: return write_to(to, 1u);
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS: {
       target const here = current_target();
-      bool const reaches = on_host || here.device == nullptr || here.device->ordinal() == device;
+      bool const is_other = here.device != nullptr ? here.device->ordinal() != device
+                                                   : thread_state::get().top() != nullptr;
+      bool const reaches = on_host || !is_other;
       return write_to(to,
                       static_cast<unsigned long long>(reaches ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE
                                                               : CU_MEM_ACCESS_FLAGS_PROT_NONE));
@@ -255,7 +257,15 @@ CUresult CUDAAPI pointer_get_attribute(void* value, CUpointer_attribute which,
     return attribute(value, which, address, found->address, found->bytes,
                      found->id << 6 | static_cast<std::uint64_t>(on->ordinal()), on->ordinal());
   }
-  return base().pointer_get_attribute(value, which, address);
+  if (which != CU_POINTER_ATTRIBUTE_ACCESS_FLAGS || current_target().device == nullptr) {
+    return base().pointer_get_attribute(value, which, address);
+  }
+  // Memory of this process, which no worker has.
+  unsigned type = 0;
+  CUresult const known =
+      base().pointer_get_attribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address);
+  unsigned long long const access = CU_MEM_ACCESS_FLAGS_PROT_NONE;
+  return known == CUDA_SUCCESS ? write_to(value, access) : known;
 }
 
 }  // namespace

@@ -92,4 +92,10 @@ void host_arena::set_registered(void const* address, bool is_registered) {
   ++version_;
 }
 
+void host_arena::set_here(void const* address, bool is_here) {
+  std::lock_guard const lock{mutex_};
+  auto const found = blocks_.find(static_cast<std::byte const*>(address));
+  if (found != blocks_.end()) { found->second.is_here = is_here; }
+}
+
 }  // namespace flotilla::isolated

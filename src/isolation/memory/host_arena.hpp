@@ -26,6 +26,7 @@ class host_arena {
     std::size_t capacity = 0;  // bytes, whole pages; workers register all of it
     unsigned flags = 0;        // of cuMemHostAlloc
     bool is_registered = false;
+    bool is_here = false;  // whether the base driver of this process has registered it too
     bool is_kept = false;  // the block is free, but still registered
   };
   // Of kept blocks. To unregister memory, a driver waits for running kernels, and these may wait
@@ -48,6 +49,7 @@ class host_arena {
   /// Finds the block that contains the address. Finds no kept blocks.
   [[nodiscard]] std::optional<block> find(void const* address) const;
   void set_registered(void const* address, bool is_registered);
+  void set_here(void const* address, bool is_here);
   /// Calls visit(block) for each registered block, also kept ones, with the lock held.
   template <class Visit>
   void for_each_registered(Visit const& visit) const {

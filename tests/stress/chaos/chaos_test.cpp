@@ -199,23 +199,31 @@ void kill_any_worker(std::mt19937& random) {
   if (!workers.empty()) { ::kill(workers[random() % workers.size()], SIGKILL); }
 }
 
-// stress: worker processes that fault, are killed and hang
-TEST_F(Chaos, NothingOfWorkerProcessesIsLostDoubledWrongOrHung) {
-  int const count = std::min(max_devices, devices_there());
-  FLOTILLA_NEED_DEVICES(1);
+class ChaosOfWorkers : public Chaos {
+ protected:
+  /// @param count     The number of devices.
+  /// @param isolated  How many of them are isolated: the first ones.
+  void run_with_workers(int count, int isolated);
+};
+
+void ChaosOfWorkers::run_with_workers(int count, int isolated) {
   std::uint64_t losses = 0;
   harm_log done;
   ::testing::internal::CaptureStderr();
   {
     runtime_options with = options(count);
-    with.settings.all.isolation = isolation::process;
-    with.settings.all.spare = seed_ % 2 == 0 ? spare::warm : spare::none;
+    for (int i = 0; i < isolated; ++i) {
+      device_settings& each = with.settings.devices[static_cast<unsigned>(i)];
+      each.isolation = isolation::process;
+      each.spare = seed_ % 2 == 0 ? spare::warm : spare::none;
+    }
     runtime rt{std::move(with)};
     harmful_tasks tasks{rt};
     auto const only = only_harm();
     std::vector<pid_t> const first = workers_of_this_process();
     run(rt, [&](std::mt19937& random) {
-      device_ordinal const device{static_cast<unsigned>(random() % rt.devices().size())};
+      device_ordinal const device{
+          static_cast<unsigned>(random() % static_cast<unsigned>(isolated))};
       // A device that is lost again and again before its successor has started makes no progress.
       if (health(rt, device) == device_health::ok) {
         harm const what = only.value_or(usual[random() % std::size(usual)]);
@@ -239,6 +247,20 @@ TEST_F(Chaos, NothingOfWorkerProcessesIsLostDoubledWrongOrHung) {
   }
   report(::testing::internal::GetCapturedStderr(), losses);
   if (HasFailure()) { done.print_last(); }
+}
+
+// stress: worker processes that fault, are killed and hang
+TEST_F(ChaosOfWorkers, NothingIsLostDoubledWrongOrHung) {
+  int const count = std::min(max_devices, devices_there());
+  FLOTILLA_NEED_DEVICES(1);
+  run_with_workers(count, count);
+}
+
+// stress: the same beside devices in this process, whose runtime is never poisoned
+TEST_F(ChaosOfWorkers, NothingIsLostBesideDevicesInThisProcess) {
+  int const count = std::min(max_devices, devices_there());
+  FLOTILLA_NEED_DEVICES(2);
+  run_with_workers(count, count / 2);
 }
 
 }  // namespace

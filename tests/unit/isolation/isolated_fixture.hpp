@@ -30,7 +30,7 @@ class isolated_fixture : public ::testing::Test {
     ASSERT_NE(base, nullptr);
     if (!on_gpus()) { driver::ensure_cpu_devices(2); }
     isolated::isolated_choice const device{0, wants_spare()};
-    api_ = isolated::isolate(base, {&device, 1}, "");
+    api_ = isolated::isolate(base, {&device, 1}, "").forwarding;
     // An earlier test may have left the device lost.
     if (api_->recovery->is_lost(0)) { ASSERT_TRUE(api_->recovery->replace(0)); }
     FLOTILLA_OK(api_->ctx_create(&context_, 0, 0));

@@ -33,15 +33,6 @@ TEST(IsolationSettings, AreReadAndWrittenAsText) {
               AllOf(HasSubstr("'2'"), HasSubstr("none, warm")));
 }
 
-// requirement: the devices of a runtime are isolated, or none of them is
-TEST(IsolationSettings, AreTheSameForAllDevicesOfARuntime) {
-  if (on_gpus()) { GTEST_SKIP() << "needs the CPU driver"; }
-  runtime_options some{.devices = "cpu:2"};
-  some.settings.devices[0].isolation = isolation::process;
-  EXPECT_THAT(thrown<invalid_argument>([&] { runtime{std::move(some)}; }),
-              AllOf(HasSubstr("device 1"), HasSubstr("must be the same for all of them")));
-}
-
 // requirement
 TEST(IsolationSettings, HaveVariablesOfTheirOwn) {
   FLOTILLA_EXPECT_IN_CHILD([] {

@@ -1,0 +1,119 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+#include "dispatch/runtime/program_libraries.hpp"
+
+#include <utility>
+
+#include "dispatch/runtime/kernel_description.hpp"
+#include "driver/check.hpp"
+
+namespace flotilla::dispatch {
+
+namespace {
+
+using driver::check;
+
+/// Loads the library into the current context. A driver may accept invalid bytes as a library, and
+/// report the error only when the library is loaded into a context.
+void load_in_current_context(driver::table const& api, CUlibrary library, std::string const& name) {
+  CUmodule module = nullptr;
+  check(api.library_get_module(&module, library), "cuLibraryGetModule", name);
+}
+
+}  // namespace
+
+driver::table const& program_libraries::api_of(unsigned device) const {
+  return devices_[device].context().api();
+}
+
+unsigned program_libraries::first_like(unsigned device) const {
+  unsigned first = 0;
+  while (&api_of(first) != &api_of(device)) { ++first; }
+  return first;
+}
+
+void program_libraries::open(std::string const& name, void const* code, std::string const& file,
+                             std::vector<CUlibrary>& libraries) const {
+  for (unsigned device = 0; device < devices_.size(); ++device) {
+    unsigned const first = first_like(device);
+    libraries.push_back(first < device ? libraries[first] : open_on(device, name, code, file));
+  }
+}
+
+CUlibrary program_libraries::open_on(unsigned device, std::string const& name, void const* code,
+                                     std::string const& file) const {
+  CUlibrary library = nullptr;
+  driver::table const& api = api_of(device);
+  operations_.run(device, [&](device_driver&) {
+    if (code != nullptr) {
+      check(api.library_load_data(&library, code, nullptr, nullptr, 0, nullptr, nullptr, 0),
+            "cuLibraryLoadData", name);
+    } else {
+      // Pass the path to the driver, not the contents of the file. The driver does not know the
+      // size of contents in memory, so it would read past the end of a truncated file.
+      check(api.library_load_from_file(&library, file.c_str(), nullptr, nullptr, 0, nullptr,
+                                       nullptr, 0),
+            "cuLibraryLoadFromFile", name);
+    }
+  });
+  return library;
+}
+
+CUresult program_libraries::unload(std::vector<CUlibrary> const& libraries) const noexcept {
+  CUresult found = CUDA_SUCCESS;
+  for (unsigned device = 0; device < libraries.size(); ++device) {
+    if (first_like(device) != device) { continue; }
+    CUresult const answer = api_of(device).library_unload(libraries[device]);
+    if (found == CUDA_SUCCESS) { found = answer; }
+  }
+  return found;
+}
+
+std::vector<kernel_entry> program_libraries::load_kernels(std::string const& name,
+                                                          std::vector<CUlibrary> const& of,
+                                                          bool use_twins) const {
+  // By device. The kernels of all libraries are the same, in the same order.
+  std::vector<std::vector<loaded_kernel>> loaded;
+  std::vector<kernel_entry> entries;
+  for (unsigned device = 0; device < devices_.size(); ++device) {
+    driver::table const& api = api_of(device);
+    if (unsigned const first = first_like(device); first < device) {
+      loaded.push_back(loaded[first]);
+    } else {
+      operations_.run(device,
+                      [&](device_driver&) { load_in_current_context(api, of[device], name); });
+      loaded.push_back(kernels_of(api, of[device], name, use_twins));
+    }
+    entries.resize(loaded.front().size());
+    operations_.run(device, [&](device_driver& driver) {
+      auto const subject = [&] { return name + ", " + driver.context().subject(); };
+      load_in_current_context(api, of[device], name);
+      auto const load = [&](CUkernel handle, std::vector<CUfunction>& functions) {
+        if (handle == nullptr) { return; }
+        CUfunction& function = functions.emplace_back();
+        check(api.kernel_get_function(&function, handle), "cuKernelGetFunction", subject);
+        check(api.func_load(function), "cuFuncLoad", subject);
+      };
+      for (std::size_t i = 0; i < entries.size(); ++i) {
+        loaded_kernel const& each = loaded[device].at(i);
+        load(each.handle, entries[i].functions);
+        load(each.twin, entries[i].twin.functions);
+        load(each.ordered, entries[i].twin.ordered);
+      }
+    });
+  }
+  // The CUDA driver describes parameters only while a context is current.
+  operations_.run(0, [&](device_driver&) {
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      kernel_entry described = query_kernel(api_of(0), loaded.front()[i].handle, name);
+      described.functions = std::move(entries[i].functions);
+      described.twin.functions = std::move(entries[i].twin.functions);
+      described.twin.ordered = std::move(entries[i].twin.ordered);
+      complete(api_of(0), described);
+      entries[i] = std::move(described);
+    }
+  });
+  return entries;
+}
+
+}  // namespace flotilla::dispatch
