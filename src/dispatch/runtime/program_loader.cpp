@@ -216,8 +216,10 @@ void program_loader::copy_global(std::uint32_t program, unsigned device, std::st
                              std::to_string(size) + " bytes on " + driver.context().subject() +
                              ", but the copy has " + std::to_string(bytes.size()) + " bytes");
     }
-    CUresult const answer = write ? api.memcpy_htod(address, bytes.data(), bytes.size())
-                                  : api.memcpy_dtoh(bytes.data(), address, bytes.size());
+    CUresult answer = write ? api.memcpy_htod(address, bytes.data(), bytes.size())
+                            : api.memcpy_dtoh(bytes.data(), address, bytes.size());
+    // cuMemcpyHtoD may return when it has read up to 64 KiB. The lanes would not wait for the rest.
+    if (write && answer == CUDA_SUCCESS) { answer = api.stream_synchronize(nullptr); }
     parts_.shared.faults.note(answer, device);
     check(answer, write ? "cuMemcpyHtoD" : "cuMemcpyDtoH", subject);
   });

@@ -68,9 +68,13 @@ CUresult read_piece(CUcontext context, CUdeviceptr from, std::size_t bytes) {
 CUresult write_piece(CUcontext context, CUdeviceptr to, std::size_t bytes) {
   with_context const now{context};
   if (now.status() != CUDA_SUCCESS) { return now.status(); }
-  return is_foreign(context)
-             ? base_waited(base().memcpy_htod_async(to, scratch(), bytes, base_stream()))
-             : send_htod(to, scratch(), bytes);
+  if (is_foreign(context)) {
+    return base_waited(base().memcpy_htod_async(to, scratch(), bytes, base_stream()));
+  }
+  // cuMemcpyHtoD may return when it has read up to 64 KiB of memory that is not pinned. The stream
+  // of the copy would not wait for the rest.
+  CUresult const answer = send_htod(to, scratch(), bytes);
+  return answer == CUDA_SUCCESS ? wait_for(nullptr) : answer;
 }
 
 /// Copies bytes between the memory of two devices, through this process.
