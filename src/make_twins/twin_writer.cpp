@@ -54,8 +54,9 @@ void replace_load(edited_copy& copy, statement const& load, parameter_address co
   copy.replace(load.opcode, with_global_space(load.opcode.text));
   auto const offset = std::int64_t{sizeof(detail::twin_record)} + from.of->offset + from.offset;
   token const& last = from.tokens.back();
-  copy.replace(from.tokens.front().text.data(), last.text.data() + last.text.size(),
-               std::string(record_register) + "+" + std::to_string(offset));
+  std::string address{record_register};
+  address.append(1, '+').append(std::to_string(offset));
+  copy.replace(from.tokens.front().text.data(), last.text.data() + last.text.size(), address);
 }
 
 /// Returns for example "ld.global.v2.u32" for "ld.global.nc.v2.u32". Loads with `.nc` may read what

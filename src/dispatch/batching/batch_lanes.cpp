@@ -18,6 +18,8 @@ constexpr std::size_t max_short_ahead = 12;
 constexpr std::size_t max_long_ahead = 2;
 // The same for a shared lane. Tasks that wait meanwhile become more waves of the next graph.
 constexpr std::size_t max_shared_ahead = 6;
+// The same if the waves are ordered grids, in which each wave is a batch.
+constexpr std::size_t max_ordered_ahead = 12;
 
 /// Returns whether the batch of `lane` waits for all of these predecessors on this device.
 bool waits_for(open_batch const& batch, unsigned lane, std::span<end_mark const> waits) noexcept {
@@ -65,7 +67,10 @@ void batch_lanes::note_behind(slot const& first, unsigned lane) {
 bool batch_lanes::takes_batch(unsigned lane, slot const& task) const {
   std::size_t const in_flight = parts_.lanes[lane].in_flight();
   // The waves of a shared lane are launched as one graph, so the open ones do not count.
-  if (shares_lane(task)) { return in_flight < max_shared_ahead; }
+  if (shares_lane(task)) {
+    bool const ordered = parts_.profiles.of(task.kernel).order().prefers_order();
+    return in_flight < (ordered ? max_ordered_ahead : max_shared_ahead);
+  }
   return in_flight + parts_.waves.batches_of(lane) <
          (is_short(task.kernel) ? max_short_ahead : max_long_ahead);
 }
