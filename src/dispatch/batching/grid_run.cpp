@@ -76,6 +76,8 @@ bool grid_run::begins_order(batch_place where) {
     return false;
   }
   if (parts_.order == order_use::always) { return true; }
+  // A step of an ordered grid costs the device about 1 us more, so a short kernel gains nothing.
+  if (first.kernel_ns < short_kernel_ns) { return false; }
   was_chosen_ = true;
   return parts_.profiles.of(form.kernel).order().begin_run();
 }

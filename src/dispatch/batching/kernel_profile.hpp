@@ -55,6 +55,10 @@ class kernel_profile {
     measure_again_in(changed ? 1 : 2 * interval_);
   }
 
+  /// Counts the measurement of an ordered grid, whose tasks wait for each other. So it says nothing
+  /// about the duration of the kernel.
+  void note_ordered() noexcept { measure_again_in(2 * interval_); }
+
   /// Adds the measurement of a batch that is still running. If the batch is far overdue, its kernel
   /// now takes longer than before. Then the estimate rises, and later batches have shorter chains.
   /// @param since  time since the launch of the batch

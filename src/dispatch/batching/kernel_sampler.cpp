@@ -12,14 +12,16 @@ void kernel_sampler::sample() {
     auto const took = sample->took - sample->entry -
                       (sample->completions - 1) * kernel_profile::completion_node_cost;
     // A CPU device runs the chains one after another, so divide the time by the number of chains.
-    parts_.profiles.of(sample->kernel)
-        .note(runs_in_turn_ ? took / sample->chains : took, sample->depth,
-              runs_in_turn_ ? 1 : sample->chains);
+    kernel_profile& profile = parts_.profiles.of(sample->kernel);
+    if (sample->ordered) {
+      profile.note_ordered();
+    } else {
+      profile.note(runs_in_turn_ ? took / sample->chains : took, sample->depth,
+                   runs_in_turn_ ? 1 : sample->chains);
+    }
     if (sample->waves != 0) {
-      parts_.profiles.of(sample->kernel)
-          .order()
-          .note(sample->ordered,
-                static_cast<float>(took.count()) / static_cast<float>(sample->waves));
+      profile.order().note(sample->ordered,
+                           static_cast<float>(took.count()) / static_cast<float>(sample->waves));
     }
     parts_.profiles.publish(sample->kernel);
   } else if (auto const open = runs_in_turn_ ? std::nullopt : timer_.still_open(parts_.page)) {

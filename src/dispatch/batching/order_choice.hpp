@@ -5,6 +5,8 @@
 // wave.
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 
@@ -54,29 +56,35 @@ class order_choice {
  private:
   // An ordered grid must take less than this part of the time of the waves. If all tasks take the
   // same time, it saves at most the 4 us between two graphs.
-  static constexpr float max_part = 0.92F;
+  static constexpr float max_part = 0.93F;
   static constexpr std::uint32_t first_interval = 8;
   static constexpr std::uint32_t max_interval = 4096;
   // A run that should be ordered may have too many edges. So a trial ends after this many samples
   // of runs that were launched the other way.
   static constexpr std::uint32_t max_other_samples = 4;
 
-  /// The shorter of the last two samples, because one of the two runs may have waited for other
-  /// work.
+  /// The median of the last samples. A run may have waited for other work, or may have had few
+  /// tasks in its waves.
   class estimate {
    public:
     void add(float ns) noexcept {
-      if (std::exchange(is_old_, false)) { samples_ = 0; }
-      before_ = std::exchange(last_, ns);
-      samples_ = std::min(samples_ + 1, 2u);
+      if (std::exchange(is_old_, false)) { count_ = 0; }
+      samples_[next_++ % samples_.size()] = ns;
+      count_ = std::min(count_ + 1, samples_.size());
     }
-    [[nodiscard]] bool is_known() const noexcept { return samples_ == 2; }
-    [[nodiscard]] float ns() const noexcept { return std::min(last_, before_); }
+    [[nodiscard]] bool is_known() const noexcept { return count_ == samples_.size(); }
+    [[nodiscard]] float ns() const noexcept {
+      auto sorted = samples_;
+      auto const middle = sorted.begin() + sorted.size() / 2;
+      std::nth_element(sorted.begin(), middle, sorted.end());
+      return *middle;
+    }
     void forget_at_next() noexcept { is_old_ = true; }
 
    private:
-    float last_ = 0, before_ = 0;
-    std::uint32_t samples_ = 0;
+    std::array<float, 5> samples_{};
+    std::size_t next_ = 0;
+    std::size_t count_ = 0;  // of the samples that count
     bool is_old_ = false;
   };
 
