@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/log.hpp"
+#include "context/description.hpp"
 #include "context/registry.hpp"
 #include "driver/check.hpp"
 
@@ -17,18 +18,13 @@ using driver::check;
 
 std::atomic<unsigned> live{0};
 
-std::string in_words(device const& where) {
-  std::string const part = where.part < 0 ? "" : ", part " + std::to_string(where.part);
-  return "device " + std::to_string(where.ordinal.value) + " (" + where.name + part + ")";
-}
-
 }  // namespace
 
 unsigned live_contexts() noexcept { return live.load(std::memory_order_relaxed); }
 
 context_handle::context_handle(std::shared_ptr<driver::table const> api, device const& where,
                                request asked)
-    : api_(std::move(api)), where_(where), asked_(std::move(asked)), subject_(in_words(where)) {
+    : api_(std::move(api)), where_(where), asked_(std::move(asked)), subject_(device_text(where)) {
   CUdevice device = 0;
   check(api_->device_get(&device, where.driver_ordinal), "cuDeviceGet", subject_);
   source_ = make_source(*api_, device, asked_, subject_, refused_);

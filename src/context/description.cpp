@@ -80,4 +80,9 @@ std::vector<device> describe_all(driver::table const& api, int count) {
   return made;
 }
 
+std::string device_text(device const& one) {
+  std::string const part = one.part < 0 ? "" : ", part " + std::to_string(one.part);
+  return "device " + std::to_string(one.ordinal.value) + " (" + one.name + part + ")";
+}
+
 }  // namespace flotilla::context

@@ -22,6 +22,9 @@ namespace flotilla::context {
 /// Queries the properties of the devices 0 to `count` - 1 of a driver. @throws driver_error
 [[nodiscard]] std::vector<device> describe_all(driver::table const& api, int count);
 
+/// Returns for example "device 0 (NVIDIA H200)".
+[[nodiscard]] std::string device_text(device const& one);
+
 struct choice {
   // The driver of all devices, or of the isolated ones. Accepts the contexts, streams and memory of
   // all of them.

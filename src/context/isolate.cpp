@@ -13,10 +13,6 @@ namespace flotilla::context {
 
 namespace {
 
-std::string in_words(device const& one) {
-  return "device " + std::to_string(one.ordinal.value) + " (" + one.name + ")";
-}
-
 context_source source_of(request const& asked) {
   return asked.settings.context.value_or(context_source::owned());
 }
@@ -26,7 +22,7 @@ void check_isolated(device const& one, request const& asked) {
   if (source_of(asked).kind == context_source::kinds::owned && !asked.settings.exec_affinity) {
     return;
   }
-  throw invalid_argument(in_words(one) +
+  throw invalid_argument(device_text(one) +
                          ": setting 'isolation' = process requires an owned context without "
                          "'exec_affinity', but the context source is " +
                          to_string(source_of(asked)));
@@ -36,7 +32,7 @@ void check_isolated(device const& one, request const& asked) {
 void check_beside(device const& one, request const& asked) {
   if (source_of(asked).kind != context_source::kinds::green) { return; }
   throw invalid_argument(
-      in_words(one) +
+      device_text(one) +
       " has a green context, but another device of the runtime is isolated. Copies to an isolated "
       "device make the context current on the thread that drives the isolated device, and a green "
       "context can be current on only one thread; use another context source, or a second runtime "

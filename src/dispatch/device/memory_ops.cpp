@@ -81,7 +81,7 @@ bool memory_ops::start(slot_address task, std::span<end_mark const> waits) {
   }
   if (what.bytes != 0) {
     if (auto const answer = enqueue(what, lane.stream()); !answer.ok()) {
-      if (between && has_lost_source(what, answer)) {
+      if (between && has_lost_source(what, answer, lane.stream())) {
         give_up_launch(parts_.shared.tasks.at(task));
         return false;
       }
@@ -98,15 +98,20 @@ bool memory_ops::is_between(detail::memory_command const& what) const noexcept {
          parts_.shared.lost.must_wait_on_host(what.device.value, what.from_device.value);
 }
 
-bool memory_ops::has_lost_source(detail::memory_command const& what,
-                                 driver::call_outcome why) const noexcept {
+bool memory_ops::has_lost_source(detail::memory_command const& what, driver::call_outcome why,
+                                 CUstream stream) const noexcept {
   lost_devices const& lost = parts_.shared.lost;
   unsigned const from = what.from_device.value;
   if (!is_sticky(driver::status_of(why.status)) || lost.is_lost(what.device.value)) {
     return false;
   }
-  if (lost.is_isolated(from) && !lost.is_lost(from) && !lost.is_quarantined(from)) { return false; }
-  parts_.shared.faults.note(why.status, from);
+  // If this device had faulted, every call would say so.
+  CUresult const here = parts_.context.api().stream_query(stream);
+  if (is_sticky(driver::status_of(here))) { return false; }
+  // An isolated source may have its next worker already.
+  if (!lost.is_isolated(from) || lost.is_lost(from)) {
+    parts_.shared.faults.note(why.status, from);
+  }
   return true;
 }
 

@@ -43,8 +43,8 @@ class memory_ops {
   /// Returns whether the device of the source was lost, and not the device that executes the copy.
   /// If so, tells the fault monitor. The executing device may be in this process, and then the
   /// status must not poison the runtime.
-  [[nodiscard]] bool has_lost_source(detail::memory_command const& what,
-                                     driver::call_outcome why) const noexcept;
+  [[nodiscard]] bool has_lost_source(detail::memory_command const& what, driver::call_outcome why,
+                                     CUstream stream) const noexcept;
   [[nodiscard]] driver::call_outcome enqueue(detail::memory_command const& what,
                                              CUstream stream) const;
   [[nodiscard]] driver::call_outcome fill(detail::memory_command const& what,

@@ -4,22 +4,13 @@
 
 #include <algorithm>
 
-#include "isolation/calls/forward.hpp"
 #include "isolation/calls/pieces.hpp"
+#include "isolation/calls/sent_copies.hpp"
 #include "isolation/calls/target.hpp"
 
 namespace flotilla::isolated {
 
 namespace {
-
-using api = driver::table;
-
-constexpr auto send_htod = forwarded<effect::none, operation::memcpy_htod, &api::memcpy_htod>;
-constexpr auto send_dtoh = forwarded<effect::none, operation::memcpy_dtoh, &api::memcpy_dtoh>;
-constexpr auto send_async = forwarded<effect::none, operation::memcpy_async, &api::memcpy_async>;
-constexpr auto send_2d = forwarded<effect::none, operation::memcpy_2d_async, &api::memcpy_2d_async>;
-constexpr auto wait_for =
-    forwarded<effect::none, operation::stream_synchronize, &api::stream_synchronize>;
 
 /// Makes a context current on this thread. The base driver learns only of its own contexts.
 class with_context {

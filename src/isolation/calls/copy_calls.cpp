@@ -7,15 +7,13 @@
 
 #include "isolation/calls/between_devices.hpp"
 #include "isolation/calls/calls.hpp"
-#include "isolation/calls/forward.hpp"
 #include "isolation/calls/pieces.hpp"
+#include "isolation/calls/sent_copies.hpp"
 #include "isolation/calls/target.hpp"
 
 namespace flotilla::isolated {
 
 namespace {
-
-using api = driver::table;
 
 bool is_shared(void const* address) {
   return is_host_address(reinterpret_cast<std::uintptr_t>(address));
@@ -24,17 +22,6 @@ bool is_shared(void const* address) {
 std::byte const* plus(void const* address, std::size_t bytes) {
   return static_cast<std::byte const*>(address) + bytes;
 }
-
-constexpr auto send_htod = forwarded<effect::none, operation::memcpy_htod, &api::memcpy_htod>;
-constexpr auto send_dtoh = forwarded<effect::none, operation::memcpy_dtoh, &api::memcpy_dtoh>;
-constexpr auto send_htod_async =
-    forwarded<effect::none, operation::memcpy_htod_async, &api::memcpy_htod_async>;
-constexpr auto send_dtoh_async =
-    forwarded<effect::none, operation::memcpy_dtoh_async, &api::memcpy_dtoh_async>;
-constexpr auto send_async = forwarded<effect::none, operation::memcpy_async, &api::memcpy_async>;
-constexpr auto send_2d = forwarded<effect::none, operation::memcpy_2d_async, &api::memcpy_2d_async>;
-constexpr auto wait_for =
-    forwarded<effect::none, operation::stream_synchronize, &api::stream_synchronize>;
 
 CUresult CUDAAPI memcpy_htod(CUdeviceptr to, void const* from, std::size_t bytes) {
   bool const is_direct =
