@@ -36,8 +36,8 @@ class with_context {
   CUresult status_ = CUDA_SUCCESS;
 };
 
-/// The stream in which the base driver copies. cuMemcpyDtoH would use the legacy stream, which fails
-/// while another thread captures a stream. CPU devices have no stream for each thread.
+/// The stream in which the base driver copies. cuMemcpyDtoH would use the legacy stream, which
+/// fails while another thread captures a stream. CPU devices have no stream for each thread.
 CUstream base_stream() noexcept {
   return base().kind == device_kind::gpu ? CU_STREAM_PER_THREAD : nullptr;
 }

@@ -34,7 +34,6 @@ class OrderedGrids : public guest_test {
     return make_runtime({.devices = device_spec(1), .workers = workers, .fuse_launches = true},
                         {.ordered_grids = use});
   }
-  static runtime make(bool ordered) { return make(use_of(ordered)); }
   static dispatch::order_use use_of(bool ordered) {
     return ordered ? dispatch::order_use::always : dispatch::order_use::never;
   }
@@ -163,7 +162,7 @@ TEST_F(OrderedGrids, ResultsAreTheSameAsWithout) {
 // requirement: a step ends when its tasks have ended, although later steps are in the same grid
 TEST_F(OrderedGrids, EachStepEndsAsSoonAsItCan) {
   for (bool const ordered : {true, false}) {
-    runtime rt = make(ordered);
+    runtime rt = make(use_of(ordered));
     test_program const program{rt};
     host_buffer<std::uint32_t> words{rt, 2};
     words[0] = 0;
