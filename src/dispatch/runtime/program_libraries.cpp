@@ -77,17 +77,13 @@ std::vector<kernel_entry> program_libraries::load_kernels(std::string const& nam
   std::vector<kernel_entry> entries;
   for (unsigned device = 0; device < devices_.size(); ++device) {
     driver::table const& api = api_of(device);
-    if (unsigned const first = first_like(device); first < device) {
-      loaded.push_back(loaded[first]);
-    } else {
-      operations_.run(device,
-                      [&](device_driver&) { load_in_current_context(api, of[device], name); });
-      loaded.push_back(kernels_of(api, of[device], name, use_twins));
-    }
-    entries.resize(loaded.front().size());
     operations_.run(device, [&](device_driver& driver) {
       auto const subject = [&] { return name + ", " + driver.context().subject(); };
       load_in_current_context(api, of[device], name);
+      unsigned const first = first_like(device);
+      loaded.push_back(first < device ? loaded[first]
+                                      : kernels_of(api, of[device], name, use_twins));
+      entries.resize(loaded.front().size());
       auto const load = [&](CUkernel handle, std::vector<CUfunction>& functions) {
         if (handle == nullptr) { return; }
         CUfunction& function = functions.emplace_back();

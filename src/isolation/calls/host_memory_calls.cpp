@@ -21,15 +21,13 @@ CUresult tell_all(control_message::kinds what, void* address, std::size_t bytes)
   CUresult first = CUDA_SUCCESS;
   for (int i = 0; i < max_devices; ++i) {
     isolated_device* const each = owner::get().device(i);
-    // The successor of a lost worker gets all memory that is registered then.
-    if (each == nullptr || each->generation() == 0 || each->lost() != CUDA_SUCCESS) { continue; }
-    CUresult const answer = each->ask(message);
-    if (first == CUDA_SUCCESS && each->lost() == CUDA_SUCCESS) { first = answer; }
+    CUresult const answer = each != nullptr ? each->tell_of_host_memory(message) : CUDA_SUCCESS;
+    if (first == CUDA_SUCCESS) { first = answer; }
   }
   return first;
 }
 
-/// Registers a block in all workers. Mark it first: a worker that starts now looks at the marks.
+/// Registers a block in all workers. Marks it first: see isolated_device::tell_of_host_memory.
 CUresult register_everywhere(void* address, std::size_t bytes) {
   owner::get().host().set_registered(address, true);
   CUresult const answer = tell_all(control_message::kinds::register_host, address, bytes);

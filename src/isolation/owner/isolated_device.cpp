@@ -44,11 +44,29 @@ std::shared_ptr<worker_process> isolated_device::start(std::string& why) {
   return nullptr;
 }
 
-void isolated_device::install(std::shared_ptr<worker_process> made) {
+std::string isolated_device::install(replica& next) {
+  std::lock_guard const no_changes{host_changes_};
+  bool const is_behind = [&] {
+    std::lock_guard const lock{owner_.shared_mutex()};
+    return next.is_behind(parts());
+  }();
+  if (is_behind) {
+    if (std::string why = fill(next); !why.empty()) { return why; }
+  }
+  shared_here_.clear();
+  for (std::uint32_t const each : next.shared_objects()) { shared_here_.insert(each); }
   std::lock_guard const lock{worker_mutex_};
-  worker_ = std::move(made);
+  worker_ = next.worker();
   worker_->serve(lost_);
   generation_.fetch_add(1, std::memory_order_release);  // pairs with `generation`
+  return {};
+}
+
+CUresult isolated_device::tell_of_host_memory(control_message const& what) {
+  std::lock_guard const lock{host_changes_};
+  if (generation() == 0 || lost() != CUDA_SUCCESS) { return CUDA_SUCCESS; }
+  CUresult const answer = ask(what);
+  return lost() == CUDA_SUCCESS ? answer : CUDA_SUCCESS;
 }
 
 std::shared_ptr<worker_process> isolated_device::worker(std::uint32_t& generation) {
@@ -65,10 +83,8 @@ CUresult isolated_device::ensure_worker() {
   if (made == nullptr) { return CUDA_ERROR_SYSTEM_NOT_READY; }
   replica first{made};
   why_not_ = fill(first);
-  if (!why_not_.empty()) { return CUDA_ERROR_SYSTEM_NOT_READY; }
-  for (std::uint32_t const each : first.shared_objects()) { shared_here_.insert(each); }
-  install(std::move(made));
-  return CUDA_SUCCESS;
+  if (why_not_.empty()) { why_not_ = install(first); }
+  return why_not_.empty() ? CUDA_SUCCESS : CUDA_ERROR_SYSTEM_NOT_READY;
 }
 
 std::string isolated_device::reason() {
@@ -118,14 +134,12 @@ bool isolated_device::replace() {
     }
     why_not_ = fill(*next);
     if (why_not_.empty()) { why_not_ = next->complete_events(objects_); }
+    if (why_not_.empty()) { why_not_ = install(*next); }
     if (!why_not_.empty()) {
       next->worker()->lose(CUDA_ERROR_LAUNCH_FAILED, why_not_);
       continue;
     }
     posted_.drop();  // the journal has them
-    shared_here_.clear();
-    for (std::uint32_t const each : next->shared_objects()) { shared_here_.insert(each); }
-    install(next->worker());
     return true;
   }
   return false;

@@ -88,10 +88,17 @@ class isolated_device {
   [[nodiscard]] bool has_spare();
   /// Sends a message to the worker, if there is one. Threads: any.
   [[nodiscard]] CUresult ask(control_message const& what, int passed = -1);
+  /// Tells the worker about a change of registered host memory, which the caller has marked in the
+  /// arena. A lost device, and one without a worker, learns of it from the marks before its next
+  /// worker serves it. Threads: any.
+  [[nodiscard]] CUresult tell_of_host_memory(control_message const& what);
 
  private:
   [[nodiscard]] std::shared_ptr<worker_process> start(std::string& why);
-  void install(std::shared_ptr<worker_process> made);
+  /// Brings the worker up to date with host memory, and lets it serve the device. Nothing is missed:
+  /// `tell_of_host_memory` happens before, and its mark is seen, or after, and reaches this worker.
+  /// @return an empty text, or why the worker cannot be used
+  [[nodiscard]] std::string install(replica& next);
   [[nodiscard]] replicated parts() noexcept;
   [[nodiscard]] std::string fill(replica& into);
 
@@ -106,6 +113,7 @@ class isolated_device {
   posted_changes posted_;
   std::string why_not_;  // why there is no successor; empty if none was needed
 
+  std::mutex host_changes_;  // taken after mutex_
   std::mutex worker_mutex_;
   std::shared_ptr<worker_process> worker_;  // guarded by worker_mutex_
   std::atomic<int> lost_{0};                // written by the worker

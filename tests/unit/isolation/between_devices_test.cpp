@@ -3,8 +3,15 @@
 
 // Copies between the memory of two isolated devices.
 #include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
 #include <numeric>
+#include <thread>
+#include <vector>
 
+#include "isolation/owner/owner.hpp"
+#include "isolation/protocol/control_message.hpp"
 #include "support/scale.hpp"
 #include "unit/isolation/isolated_fixture.hpp"
 
@@ -78,6 +85,39 @@ TEST_F(BetweenDevicesTest, ACopyHasEndedWhenItsStreamGoesOn) {
   FLOTILLA_OK(api().stream_destroy(stream));
   CUcontext popped = nullptr;
   FLOTILLA_OK(api().ctx_pop_current(&popped));
+}
+
+// regression: memory that was registered while a device got its next worker was missing there
+TEST_F(BetweenDevicesTest, MemoryRegisteredDuringAReplacementIsThere) {
+  isolated::isolated_device& lost = *isolated::owner::get().device(0);
+  constexpr std::size_t max_blocks = 3000;
+  std::vector<void*> blocks(max_blocks);
+  std::atomic<std::size_t> made{0};
+  std::atomic<bool> over{false};
+  std::thread other{[&] {  // uses the other device, which is never lost
+    EXPECT_EQ(api().ctx_push_current(other_), CUDA_SUCCESS);
+    while (!over && made < max_blocks) {
+      EXPECT_EQ(api().mem_host_alloc(&blocks[made], 4096, CU_MEMHOSTALLOC_PORTABLE), CUDA_SUCCESS);
+      ++made;
+      std::this_thread::sleep_for(std::chrono::microseconds{20});
+    }
+  }};
+  // A worker answers this without error only if it has the memory already, because nothing can be
+  // registered with 0 bytes.
+  isolated::control_message has_memory{};
+  has_memory.kind = isolated::control_message::kinds::register_host;
+  std::size_t checked = 0;
+  for (std::size_t i = 0; i < scaled(20, 4); ++i) {
+    recovery().kill(0);
+    EXPECT_TRUE(recovery().replace(0)) << recovery().reason(0);
+    for (std::size_t const known = made; checked < known; ++checked) {
+      has_memory.address = reinterpret_cast<std::uint64_t>(blocks[checked]);
+      EXPECT_EQ(lost.ask(has_memory), CUDA_SUCCESS) << "block " << checked;
+    }
+  }
+  over = true;
+  other.join();
+  for (std::size_t i = 0; i < made; ++i) { FLOTILLA_OK(api().mem_free_host(blocks[i])); }
 }
 
 // requirement: short rows go many at once, a row of more than a piece goes in several

@@ -9,6 +9,7 @@
 #include <tuple>
 #include <vector>
 
+#include "unit/isolation/chain_over_devices.hpp"
 #include "unit/isolation/mixed_fixture.hpp"
 
 namespace flotilla::test {
@@ -33,21 +34,7 @@ TEST_P(Mixed, EachDeviceReportsItsOwnSettings) {
 // requirement: kernels run on both devices, and keep their order across devices
 TEST_P(Mixed, ChainsCrossDevices) {
   runtime rt{options()};
-  test_program const program{rt};
-  device_word first{rt, {0}, 1}, second{rt, {1}, 1};
-  ticket last;
-  word expected = 1;
-  for (word i = 0; i < 50; ++i) {
-    dependency_list after;
-    if (i != 0) { after = {last}; }
-    device_word& from = i % 2 == 0 ? first : second;
-    device_word& to = i % 2 == 0 ? second : first;
-    ticket const step = rt.submit(program.step.with_shape({1}, {1})(from.buffer(), 3u, i),
-                                  {.after = std::move(after)});
-    last = rt.submit(to.buffer().copy_from(from.buffer()), {.after = {step}});
-    expected = expected * 3 + i;
-  }
-  EXPECT_EQ(first.read({last}), expected);
+  expect_chain_over_devices(rt);
 }
 
 // requirement: pinned memory can be used by kernels and copies of both devices, in turn

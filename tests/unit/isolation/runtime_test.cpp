@@ -14,6 +14,7 @@
 #include "isolation/forwarding.hpp"
 #include "support/child.hpp"
 #include "support/contract_test.hpp"
+#include "unit/isolation/chain_over_devices.hpp"
 
 namespace flotilla::test {
 namespace {
@@ -55,21 +56,7 @@ TEST_P(Isolated, AFloodRunsEveryTaskOnce) {
 // requirement: the order of a chain that alternates between two devices
 TEST_P(Isolated, ChainsCrossDevices) {
   runtime rt{options(2, GetParam())};
-  test_program const program{rt};
-  device_word first{rt, {0}, 1}, second{rt, {1}, 1};
-  ticket last;
-  std::uint32_t expected = 1;
-  for (std::uint32_t i = 0; i < 50; ++i) {
-    dependency_list after;
-    if (i != 0) { after = {last}; }
-    device_word& from = i % 2 == 0 ? first : second;
-    device_word& to = i % 2 == 0 ? second : first;
-    ticket const step = rt.submit(program.step.with_shape({1}, {1})(from.buffer(), 3u, i),
-                                  {.after = std::move(after)});
-    last = rt.submit(to.buffer().copy_from(from.buffer()), {.after = {step}});
-    expected = expected * 3 + i;
-  }
-  EXPECT_EQ(first.read({last}), expected);
+  expect_chain_over_devices(rt);
 }
 
 // requirement: copies of pageable and pinned memory
