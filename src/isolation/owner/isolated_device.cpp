@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <new>
+#include <optional>
+#include <utility>
 
 #include <flotilla/error/error.hpp>
 
@@ -14,6 +16,21 @@
 #include "isolation/owner/owner.hpp"
 
 namespace flotilla::isolated {
+
+namespace {
+
+/// Call it with the lock of the device. @return an empty text, or why the worker cannot be used
+std::string bring_up_to_date(replica& next, replicated const& from) {
+  std::optional<replica::plan> todo;
+  {
+    std::lock_guard const lock{owner::get().shared_mutex()};
+    if (!next.is_behind(from)) { return {}; }
+    todo = next.prepare(from);
+  }
+  return next.apply(std::move(*todo));
+}
+
+}  // namespace
 
 isolated_device::isolated_device(owner& all, int ordinal)
     : owner_(all), ordinal_(ordinal), objects_(ordinal, 0), memory_(all.base(), ordinal) {
@@ -46,13 +63,7 @@ std::shared_ptr<worker_process> isolated_device::start(std::string& why) {
 
 std::string isolated_device::install(replica& next) {
   std::lock_guard const no_changes{host_changes_};
-  bool const is_behind = [&] {
-    std::lock_guard const lock{owner_.shared_mutex()};
-    return next.is_behind(parts());
-  }();
-  if (is_behind) {
-    if (std::string why = fill(next); !why.empty()) { return why; }
-  }
+  if (std::string why = bring_up_to_date(next, parts()); !why.empty()) { return why; }
   shared_here_.clear();
   for (std::uint32_t const each : next.shared_objects()) { shared_here_.insert(each); }
   std::lock_guard const lock{worker_mutex_};
@@ -82,7 +93,7 @@ CUresult isolated_device::ensure_worker() {
   auto made = start(why_not_);
   if (made == nullptr) { return CUDA_ERROR_SYSTEM_NOT_READY; }
   replica first{made};
-  why_not_ = fill(first);
+  why_not_ = bring_up_to_date(first, parts());
   if (why_not_.empty()) { why_not_ = install(first); }
   return why_not_.empty() ? CUDA_SUCCESS : CUDA_ERROR_SYSTEM_NOT_READY;
 }
@@ -101,14 +112,6 @@ std::string isolated_device::reason() {
 void isolated_device::lose(CUresult status, std::string const& why) noexcept {
   std::uint32_t unused = 0;
   if (auto const now = worker(unused)) { now->lose(static_cast<int>(status), why); }
-}
-
-std::string isolated_device::fill(replica& into) {
-  auto todo = [&] {
-    std::lock_guard const lock{owner_.shared_mutex()};
-    return into.prepare(parts());
-  }();
-  return into.apply(std::move(todo));
 }
 
 bool isolated_device::replace() {
@@ -132,7 +135,7 @@ bool isolated_device::replace() {
       if (made == nullptr) { continue; }
       next.emplace(std::move(made));
     }
-    why_not_ = fill(*next);
+    why_not_ = bring_up_to_date(*next, parts());
     if (why_not_.empty()) { why_not_ = next->complete_events(objects_); }
     if (why_not_.empty()) { why_not_ = install(*next); }
     if (!why_not_.empty()) {

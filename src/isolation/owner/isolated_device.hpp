@@ -95,12 +95,11 @@ class isolated_device {
 
  private:
   [[nodiscard]] std::shared_ptr<worker_process> start(std::string& why);
-  /// Brings the worker up to date with host memory, and lets it serve the device. Nothing is missed:
-  /// `tell_of_host_memory` happens before, and its mark is seen, or after, and reaches this worker.
+  /// Brings the worker up to date with host memory, and lets it serve the device. It misses
+  /// nothing: `tell_of_host_memory` comes before, and its mark is seen, or after, and reaches it.
   /// @return an empty text, or why the worker cannot be used
   [[nodiscard]] std::string install(replica& next);
   [[nodiscard]] replicated parts() noexcept;
-  [[nodiscard]] std::string fill(replica& into);
 
   owner& owner_;
   int const ordinal_;

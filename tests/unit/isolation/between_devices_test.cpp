@@ -90,7 +90,7 @@ TEST_F(BetweenDevicesTest, ACopyHasEndedWhenItsStreamGoesOn) {
 // regression: memory that was registered while a device got its next worker was missing there
 TEST_F(BetweenDevicesTest, MemoryRegisteredDuringAReplacementIsThere) {
   isolated::isolated_device& lost = *isolated::owner::get().device(0);
-  constexpr std::size_t max_blocks = 3000;
+  constexpr std::size_t max_blocks = 500;
   std::vector<void*> blocks(max_blocks);
   std::atomic<std::size_t> made{0};
   std::atomic<bool> over{false};
@@ -99,7 +99,7 @@ TEST_F(BetweenDevicesTest, MemoryRegisteredDuringAReplacementIsThere) {
     while (!over && made < max_blocks) {
       EXPECT_EQ(api().mem_host_alloc(&blocks[made], 4096, CU_MEMHOSTALLOC_PORTABLE), CUDA_SUCCESS);
       ++made;
-      std::this_thread::sleep_for(std::chrono::microseconds{20});
+      std::this_thread::sleep_for(std::chrono::microseconds{100});
     }
   }};
   // A worker answers this without error only if it has the memory already, because nothing can be
