@@ -64,29 +64,6 @@ TEST_F(BetweenDevicesTest, BytesArrive) {
   EXPECT_EQ(can, 0);
 }
 
-// regression: on GPUs, the last piece of a copy arrived after work that followed it in its stream
-TEST_F(BetweenDevicesTest, ACopyHasEndedWhenItsStreamGoesOn) {
-  FLOTILLA_OK(api().ctx_push_current(other_));
-  CUstream stream = nullptr;
-  FLOTILLA_OK(api().stream_create(&stream, CU_STREAM_NON_BLOCKING));
-  void* host = nullptr;
-  constexpr std::size_t small = 14'000;
-  FLOTILLA_OK(api().mem_host_alloc(&host, small, CU_MEMHOSTALLOC_PORTABLE));
-  auto* const found = static_cast<unsigned char*>(host);
-  std::size_t const rounds = scaled(2000, 20);
-  for (std::size_t i = 0; i < rounds; ++i) {
-    FLOTILLA_OK(api().memset_d8_async(there_, 0, small, stream));
-    FLOTILLA_OK(api().memcpy_peer_async(there_, other_, here_, context_, small, stream));
-    FLOTILLA_OK(api().memcpy_dtoh_async(found, there_, small, stream));
-    FLOTILLA_OK(api().stream_synchronize(stream));
-    ASSERT_TRUE(std::equal(found, found + small, values_.begin())) << "round " << i;
-  }
-  FLOTILLA_OK(api().mem_free_host(host));
-  FLOTILLA_OK(api().stream_destroy(stream));
-  CUcontext popped = nullptr;
-  FLOTILLA_OK(api().ctx_pop_current(&popped));
-}
-
 // regression: memory that was registered while a device got its next worker was missing there
 TEST_F(BetweenDevicesTest, MemoryRegisteredDuringAReplacementIsThere) {
   isolated::isolated_device& lost = *isolated::owner::get().device(0);
