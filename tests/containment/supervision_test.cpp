@@ -123,7 +123,7 @@ TEST_P(Supervision, TheBackOffDelaysTheSecondReplacement) {
 // requirement: a kernel that hangs costs an isolated device its worker process; the tasks behind it
 // run, and the other device loses nothing
 TEST_P(Supervision, ADeviceThatHangsIsReplaced) {
-  start({.stuck_after = 50ms});
+  start({.stuck_after = 200ms});
   ::testing::internal::CaptureStderr();
   testing::hang_kernel(rt().devices()[0], 1);
   ticket const hung = rt().submit(nothing(), {.device = first, .label = "endless"});

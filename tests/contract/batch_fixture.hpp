@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "support/batch_count.hpp"
 #include "support/devices.hpp"
 #include "support/guest_test.hpp"
 #include "support/kernels.hpp"

@@ -135,6 +135,7 @@ TEST_F(TestingRecipes, ACompletionIsLost) {
 TEST_F(TestingRecipes, AWorkerIsKilled) {
   runtime_options isolated_options = options();
   isolated_options.settings.all.isolation = isolation::process;
+  isolated_options.stuck_after = 0ms;  // a busy machine may delay a kernel of the worker
   runtime rt{std::move(isolated_options)};
   device_ordinal const isolated_device{0};
   test_program const program{rt};
