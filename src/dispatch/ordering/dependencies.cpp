@@ -4,6 +4,26 @@
 
 namespace flotilla::dispatch {
 
+namespace {
+
+/// Makes the thread that ends the task look at the list of successors. Call it before a task is
+/// added to the list. @return false if the task has ended.
+bool note_follower(slot& task, std::uint32_t generation) noexcept {
+  std::uint64_t word = task.generation.load(std::memory_order_relaxed);
+  while (true) {
+    generation_word const now{word};
+    if (static_cast<std::uint32_t>(now.generation()) != generation) { return false; }
+    if (now.followed()) { return true; }
+    // acq_rel: the thread that ends the task sees the flag in its exchange, or this exchange fails
+    if (task.generation.compare_exchange_weak(word, word | generation_word::followed_bit,
+                                              std::memory_order_acq_rel)) {
+      return true;
+    }
+  }
+}
+
+}  // namespace
+
 task_state dependencies::look(task_key key) const {
   using states = task_state::states;
   slot const& task = tasks_.at(key.slot);
@@ -67,8 +87,9 @@ bool dependencies::park(slot_address task, task_key ahead) {
   release_share(task);  // before the push, because after it another thread may release `task`
   slot& waiting = tasks_.at(task);
   slot& predecessor = tasks_.at(ahead.slot);
+  bool const is_open = note_follower(predecessor, ahead.generation);
   std::uint64_t word = predecessor.successors.load(std::memory_order_acquire);
-  while (successor_word::generation(word) == ahead.generation) {
+  while (is_open && successor_word::generation(word) == ahead.generation) {
     if (successor_word::head(word) == successor_word::closed) {
       // The list of an open task is closed only if its device was lost, and it must run again.
       if (look(ahead).state != task_state::states::open) { break; }

@@ -96,7 +96,7 @@ void task_end::finish(slot_address task, generation_word before,
   if (is_ticket_left) {
     parts_.tickets.take(static_cast<std::uint32_t>(context::this_thread_token()));
   }
-  parts_.order.release_successors(task, generation);
+  if (before.followed()) { parts_.order.release_successors(task, generation); }
 }
 
 void task_end::end_early(slot_address task, std::shared_ptr<failure const> why) {
@@ -154,7 +154,7 @@ std::uint32_t task_end::end_batch(unsigned device, priority_level level,
         one.generation.exchange(generation_word::of(generation + 1), std::memory_order_acq_rel)};
     if (has_ticket_left(task, before)) { ++left; }
     if (before.observed()) { note_observers(task, before, nullptr, items); }
-    parts_.order.release_successors(task, generation);
+    if (before.followed()) { parts_.order.release_successors(task, generation); }
     returns.add(parts_.tasks.pool(task), task);
   }
   if (left != 0) {

@@ -80,14 +80,16 @@ enum class cancel_state : std::uint8_t {
   return state >= cancel_state::cancelled;
 }
 
-/// The word with a slot's generation, eight flags and a cancel_state. The generation increases when
+/// The word with a slot's generation, nine flags and a cancel_state. The generation increases when
 /// a task is submitted and again when the task ends, so an odd generation means open. `no_ticket`
 /// says that the task was submitted without a ticket. `watched` says that a continuation waits for
 /// the task. `stoppable` says that slot_side watches a std::stop_token for the task. `counted`
 /// says that the task is an item of a bulk, which slot_side names. `keeps_failure` says that the
 /// failure of the task must stay until failure_table::forget. `timed` says that deadline_queue has
 /// the task. `ends_late` says that the task must not end before its predecessors (late_ends).
-/// `expired` says that the reason of a cancellation is the deadline. All of them are in one word,
+/// `expired` says that the reason of a cancellation is the deadline. `followed` says that tasks may
+/// be parked on the task: if it is not set, the thread that ends the task need not look at the list
+/// of successors. All of them are in one word,
 /// so the thread that ends the task reads the flags in the same atomic step, and a request to
 /// cancel a task never reaches the next task of the slot.
 struct generation_word {
@@ -99,9 +101,10 @@ struct generation_word {
   static constexpr std::uint64_t timed_bit = 32;
   static constexpr std::uint64_t ends_late_bit = 64;
   static constexpr std::uint64_t expired_bit = 128;
-  static constexpr unsigned cancel_shift = 8;
+  static constexpr std::uint64_t followed_bit = 256;
+  static constexpr unsigned cancel_shift = 9;
   static constexpr std::uint64_t cancel_bits = std::uint64_t{7} << cancel_shift;
-  static constexpr unsigned generation_shift = 11;
+  static constexpr unsigned generation_shift = 12;
   static constexpr std::uint64_t of(std::uint64_t generation) noexcept {
     return generation << generation_shift;
   }
@@ -116,6 +119,7 @@ struct generation_word {
   [[nodiscard]] bool timed() const noexcept { return (word & timed_bit) != 0; }
   [[nodiscard]] bool ends_late() const noexcept { return (word & ends_late_bit) != 0; }
   [[nodiscard]] bool expired() const noexcept { return (word & expired_bit) != 0; }
+  [[nodiscard]] bool followed() const noexcept { return (word & followed_bit) != 0; }
   /// Returns whether the word is `watched`, `stoppable`, `counted` or `timed`.
   [[nodiscard]] bool observed() const noexcept {
     return (word & (watched_bit | stoppable_bit | counted_bit | timed_bit)) != 0;
@@ -160,8 +164,8 @@ class ticket_word {
 
 /// The list of the tasks that are parked on one task, their predecessor. The word holds the index
 /// of the first parked task, and the predecessor's generation. `next_parked` of each parked task
-/// refers to the next. The list is closed when the predecessor ends, or when a thread finds the
-/// predecessor launched. No task parks on a closed list.
+/// refers to the next. A list with tasks is closed when the predecessor ends, or when a thread finds
+/// the predecessor launched. No task parks on a closed list, or on a task that has ended.
 struct successor_word {
   static constexpr std::uint32_t none = 0xffff'ffff;
   static constexpr std::uint32_t closed = 0xffff'fffe;
@@ -189,8 +193,8 @@ struct alignas(base::cache_line) slot {
   // the exchanges in park and take_successors. Acquire loads of `device` pair with the release in
   // intake.
   std::atomic<std::uint64_t>
-      generation;                  // submitter, task_end; the flags: submitter, `then`, cancel
-  std::atomic<std::uint64_t> end;  // holder of the device's lease: an end_mark
+      generation;  // submitter, task_end; the flags: submitter, `then`, cancel, park
+  std::atomic<std::uint64_t> end;          // holder of the device's lease: an end_mark
   std::atomic<std::uint64_t> successors;   // threads that park, launch, end: a successor_word
   std::atomic<std::uint64_t> epoch;        // submitter: the epoch of the submit
   std::atomic<std::uint32_t> device;       // submitter, pulling device: 1 + device; 0: none

@@ -19,12 +19,16 @@
 //      ^   <--resume_batched---                                                                |
 //      `----------------------------- open_slot, for the next generation ----------------------'
 //
+// `end` does not look at the list of a predecessor without the flag `followed`, which park sets
+// before it adds a task.
+//
 // The steps of a dependent task (threads 1 and 2):
 //
-//   look --open--> read_list --> link --> exchange --> confirm --still open--> parked
-//     |                           |          |            `--launched or ended--> take_list, parked
-//     |                           |          `--list has changed--> link
-//     |                           `--closed, or of another generation--> look
+//   look --open--> follow --> read_list --> link --> exchange --> confirm --still open--> parked
+//     |              |                       |          |            `--launched or ended-->
+//     |              |                       |          |                         take_list, parked
+//     |              |                       |          `--list has changed--> link
+//     |              `--ended--> look        `--closed, or of another generation--> look
 //     `--end mark set, or generation changed--> finished                parked --requeued--> look
 
 #include <gtest/gtest.h>
@@ -46,6 +50,8 @@ enum class flaw : signed char {
   looks_once,      // look reads the end mark, and does not check the generation again
   keeps_batched,   // resume_batched requeues the parked tasks but leaves them in the list
   forgets_others,  // resume_batched does not put tasks of other devices back into the list
+  follows_late,    // park sets the flag `followed` after it has added the task
+  never_follows,   // park does not set the flag
 };
 
 enum class story : signed char { ends_well, runs_long, fails_unlaunched };
@@ -86,9 +92,11 @@ struct park_model {
     read_mark,
     look_again,
     ask_failures,
+    follow,
     read_list,
     link,
     exchange,
+    follow_late,
     confirm_generation,
     confirm_mark,
     confirm_again,
@@ -115,6 +123,7 @@ struct park_model {
   std::array<places, threads> at{find_follower, look, look};
   std::array<dependent, threads> tasks{};  // thread 0 uses only the member `seen`
   int generation = ahead;
+  bool followed = false;  // in the same word as `generation`
   int end = 0;
   list successors{};
   bool failure_known = false;
@@ -176,14 +185,17 @@ struct park_model {
         return true;
       case move_generation:
         generation = gone;
-        pc =
-            what == story::fails_unlaunched && with == flaw::fails_late ? put_failure : close_ended;
+        if (what == story::fails_unlaunched && with == flaw::fails_late) {
+          pc = put_failure;
+        } else {
+          pc = followed ? close_ended : reset_mark;
+        }
         return true;
       case close_ended: close(0, ahead), pc = release_ended; return true;
       case release_ended: pc = released(0) ? reset_mark : pc; return true;
       case reset_mark: end = 0, pc = reset_list; return true;
       case reset_list: successors = {next_task, none}, pc = open_next; return true;
-      case open_next: generation = next_task, pc = launch_next; return true;
+      case open_next: generation = next_task, followed = false, pc = launch_next; return true;
       case launch_next: end = next_task, pc = finished; return true;
       default: return false;
     }
@@ -220,11 +232,15 @@ struct park_model {
         } else if (mine.mark != 0) {
           finds(mine.mark);
         } else {
-          pc = read_list;
+          pc = with == flaw::follows_late || with == flaw::never_follows ? read_list : follow;
         }
         mine.mark = 0;
         return true;
       case ask_failures: finds(failure_known ? -1 : gone); return true;
+      case follow:
+        followed = followed || generation == ahead;
+        pc = generation == ahead ? read_list : look;
+        return true;
       case read_list: mine.seen = successors, pc = link; return true;
       case link:
         if ((mine.seen.generation == ahead || with == flaw::no_generation) &&
@@ -241,7 +257,16 @@ struct park_model {
         }
         successors.head = me;
         wrong_list = wrong_list || successors.generation != ahead;
-        mine.seen = {}, pc = with == flaw::no_confirm ? parked : confirm_generation;
+        mine.seen = {};
+        if (with == flaw::follows_late) {
+          pc = follow_late;
+        } else {
+          pc = with == flaw::no_confirm ? parked : confirm_generation;
+        }
+        return true;
+      case follow_late:
+        followed = followed || generation == ahead;
+        pc = confirm_generation;
         return true;
       case confirm_generation: pc = generation == ahead ? confirm_mark : take_list; return true;
       case confirm_mark: mine.mark = end, pc = confirm_again; return true;
@@ -297,6 +322,10 @@ TEST(ParkModel, FlawsAreFound) {
             "a task is parked forever");
   EXPECT_EQ(explore(park_model{story::ends_well, flaw::looks_once}).wrong,
             "a task used the end mark of another task");
+  EXPECT_EQ(explore(park_model{story::fails_unlaunched, flaw::follows_late}).wrong,
+            "a task is parked forever");
+  EXPECT_EQ(explore(park_model{story::fails_unlaunched, flaw::never_follows}).wrong,
+            "a task is parked forever");
 }
 
 }  // namespace
