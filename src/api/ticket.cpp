@@ -22,27 +22,7 @@ dispatch::runtime_state& checked_state(detail::runtime_impl* impl) {
 
 }  // namespace
 
-ticket::ticket(ticket&& other) noexcept
-    : runtime_(std::exchange(other.runtime_, nullptr)),
-      generation_(other.generation_),
-      slot_(other.slot_),
-      device_(other.device_) {}
-
-ticket& ticket::operator=(ticket&& other) noexcept {
-  if (this != &other) {
-    drop();
-    runtime_ = std::exchange(other.runtime_, nullptr);
-    generation_ = other.generation_;
-    slot_ = other.slot_;
-    device_ = other.device_;
-  }
-  return *this;
-}
-
-ticket::~ticket() { drop(); }
-
 void ticket::drop() noexcept {
-  if (runtime_ == nullptr) { return; }
   dispatch::runtime_state::drop_ticket(checked_state(std::exchange(runtime_, nullptr)), slot_,
                                        generation_);
 }

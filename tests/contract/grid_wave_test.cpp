@@ -37,8 +37,9 @@ class GridWaves : public batch_test {
       rt.submit(values.fill(1)).wait();
       for (int i = 0; i < 40; ++i) { run(1); }  // so that the duration of the kernel is known
     }
-    /// Submits `count` steps.
-    void submit(unsigned count) {
+    /// Submits `count` steps. `vary(how, i)` may change the options of the task of point `i`.
+    template <class Vary = decltype([](task_options&, unsigned) {})>
+    void submit(unsigned count, Vary const& vary = {}) {
       for (unsigned step = 0; step < count; ++step) {
         ++steps;
         std::vector<ticket> next(width);
@@ -47,6 +48,7 @@ class GridWaves : public batch_test {
           for (unsigned const each : {i + width - 1, i, i + 1}) {
             if (last[each % width].valid()) { how.after.add(last[each % width]); }
           }
+          vary(how, i);
           next[i] = rt.submit(
               program.step.with_shape({1}, {1})(values.subspan(i, 1), 3u, steps + i), how);
           expected[i] = expected[i] * 3 + steps + i;
@@ -104,6 +106,21 @@ TEST_F(GridWaves, StepsOfSeveralKernelsKeepTheirOrder) {
     std::vector<std::uint32_t> expected(width);
     for (unsigned i = 0; i < width; ++i) { expected[i] = repeats * (i % 3 + 1); }
     ASSERT_EQ(read(grid.rt, counts), expected) << steps;
+  }
+}
+
+// requirement: tasks of one kernel and shape that differ in their options run in the order of the
+// steps. Most of them join a step without a look at what decided about its first task
+TEST_F(GridWaves, TasksWithOtherOptionsKeepTheirOrder) {
+  points grid;
+  for (unsigned const steps : {1u, 4u, 40u}) {
+    grid.submit(steps, [](task_options& how, unsigned i) {
+      how.batch = i % 7 != 3;
+      how.priority = i % 5 == 2 ? -1 : 0;
+      if (i % 11 == 4) { how.label = "labelled"; }
+    });
+    grid.run(1);
+    ASSERT_EQ(grid.read(), grid.expected) << steps;
   }
 }
 

@@ -33,7 +33,8 @@ class dependency_list {
     task_id id;
   };
 
-  constexpr dependency_list() noexcept = default;
+  // Not defaulted: `{}` would then set the whole object to zeros, even the memory of the ids.
+  constexpr dependency_list() noexcept {}
   dependency_list(dependency_list const& other) : size_{other.size_}, all_{other.all_} {
     copy_first(other);
   }

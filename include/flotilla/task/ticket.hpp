@@ -9,6 +9,7 @@
 #include <exception>
 #include <optional>
 #include <type_traits>
+#include <utility>
 
 #include <flotilla/detail/access.hpp>
 #include <flotilla/detail/export.hpp>
@@ -30,9 +31,23 @@ class completion;
 class FLOTILLA_EXPORT [[nodiscard]] ticket {
  public:
   ticket() noexcept = default;
-  ticket(ticket&& other) noexcept;
-  ticket& operator=(ticket&& other) noexcept;
-  ~ticket();
+  ticket(ticket&& other) noexcept
+      : runtime_{std::exchange(other.runtime_, nullptr)},
+        generation_{other.generation_},
+        slot_{other.slot_},
+        device_{other.device_} {}
+  ticket& operator=(ticket&& other) noexcept {
+    if (this == &other) { return *this; }
+    if (runtime_ != nullptr) { drop(); }
+    runtime_ = std::exchange(other.runtime_, nullptr);
+    generation_ = other.generation_;
+    slot_ = other.slot_;
+    device_ = other.device_;
+    return *this;
+  }
+  ~ticket() {
+    if (runtime_ != nullptr) { drop(); }
+  }
 
   [[nodiscard]] bool valid() const noexcept { return runtime_ != nullptr; }
   [[nodiscard]] task_id id() const noexcept {
@@ -125,7 +140,7 @@ class FLOTILLA_EXPORT [[nodiscard]] ticket {
 
  private:
   friend struct detail::access;
-  void drop() noexcept;
+  void drop() noexcept;  // the ticket must be valid
 
   detail::runtime_impl* runtime_ = nullptr;
   std::uint64_t generation_ = 0;

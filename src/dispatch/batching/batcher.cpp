@@ -3,7 +3,6 @@
 #include "dispatch/batching/batcher.hpp"
 
 #include <algorithm>
-#include <bit>
 
 namespace flotilla::dispatch {
 
@@ -229,46 +228,6 @@ void batcher::begin(unsigned lane, slot const& first, batch_shape const& shape,
                   .kernel = first.kernel,
                   .device_wait = device_wait};
   set_size(batch, first, shape.max_batch(at_hand()));
-}
-
-void batcher::join(open_batch& batch, slot const& task) const {
-  batch_traits& traits = batch.traits;
-  if (batch.count == 0 || task.kernel != traits.kernel) {
-    kernel_profile const& profile = parts_.profiles.of(task.kernel);
-    traits.long_running = traits.long_running || profile.long_running();
-    batch.kernel_ns = std::max(batch.kernel_ns, profile.kernel_ns());
-    if (task.kernel != traits.kernel) { traits.kernel = batch_traits::no_kernel; }
-  }
-  if (batch.count == 1 && batch.waits && !traits.ordered) {
-    // A step of several tasks. If one of them were followed by a chain, the steps of the others
-    // would be in batches behind that chain.
-    parts_.profiles.of(task.kernel).note_fork();
-  }
-  if (!traits.all_in_grids || batch.count == 0) {
-    return;
-  }  // `set_size` has checked the first task
-  bool const has_form = grid_policy::have_one_form(task, parts_.tasks.at(batch.tasks[0]));
-  traits.all_in_grids =
-      has_form ? grid_policy::takes_like(task) && blocks_of(task) <= batch.max_blocks_of_task
-               : parts_.grids.takes(task);
-  traits.one_form = traits.one_form && traits.all_in_grids && has_form;
-}
-
-bool batcher::put(slot_address task, batch_place where) {
-  open_batch& batch = parts_.waves.at(where);
-  slot& one = parts_.tasks.at(task);
-  join(batch, one);
-  // relaxed: only the holder of this device's lease uses the device's batch marks
-  one.batched.store(batch_mark::of(parts_.lanes.device(), where), std::memory_order_relaxed);
-  batch.tasks[batch.count++] = task;
-  batch.blocks += blocks_of(one);
-  parts_.waves.open(where);
-  // acquire: pairs with the release in park
-  std::uint64_t const successors = one.successors.load(std::memory_order_acquire);
-  if (successor_word::is_task(successor_word::head(successors))) {
-    parts_.order.resume_batched(task, parts_.lanes.device(), runnable_);
-  }
-  return !batch.has_room();
 }
 
 }  // namespace flotilla::dispatch

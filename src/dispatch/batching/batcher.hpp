@@ -69,6 +69,11 @@ class batcher {
   /// burst of launches of one kernel this is the usual case. Returns whether the batch is full now;
   /// in that case the caller must flush it.
   [[nodiscard]] bool append(slot_address task, unsigned lane) { return put(task, {0, lane}); }
+  /// Adds a launch to the step after the open batch at `ahead`, which contains all
+  /// of its predecessors, if the step already has such a launch. While a thread submits steps of
+  /// tasks of one kernel, this is the usual case. Cheaper than `follow`, with the same effect.
+  /// @return whether the launch was added.
+  [[nodiscard]] bool join_step(slot_address task, batch_place ahead);
   /// Adds a launch with predecessors in open batches. It joins the chain of its predecessor, or
   /// goes into the wave after its predecessors.
   /// @return no_room if there are too many waves.
@@ -97,6 +102,8 @@ class batcher {
   }
   /// Adds the task to the batch at `where`. Returns whether the batch is full now.
   bool put(slot_address task, batch_place where);
+  /// The same without an update of the traits of the batch, which must be open.
+  bool put_like_others(slot_address task, open_batch& batch, batch_place where);
   /// Updates the traits of the batch for a launch that is added to it.
   void join(open_batch& batch, slot const& task) const;
   [[nodiscard]] step added(slot_address task, batch_place where) {

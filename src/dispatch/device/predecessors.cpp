@@ -6,32 +6,41 @@
 
 namespace flotilla::dispatch {
 
-bool predecessors::is_batched_here(task_key key, unended_predecessors& found) const {
-  slot const& one = shared_.tasks.at(key.slot);
+inline std::uint32_t predecessors::mark_of(slot_address before, std::uint32_t generation) const {
+  slot const& one = shared_.tasks.at(before);
   // acquire: pairs with the release in open_slot. The slot holds the predecessor until the
   // predecessor ends, and only this thread ends tasks of its open batches.
   generation_word const word{one.generation.load(std::memory_order_acquire)};
   std::uint32_t const mark = one.batched.load(std::memory_order_relaxed);
-  if (static_cast<std::uint32_t>(word.generation()) != key.generation ||
-      !batch_mark::is_on(mark, device_)) {
-    return false;
+  bool const is_here = static_cast<std::uint32_t>(word.generation()) == generation &&
+                       batch_mark::is_on(mark, device_);
+  return is_here ? mark : 0;
+}
+
+std::uint32_t predecessors::common_batch(slot const& task) const {
+  if (task.dependencies > slot::inline_dependencies) { return 0; }
+  std::uint32_t common = 0;
+  for (std::size_t i = 0; i < task.dependencies; ++i) {
+    if (task.after_slot[i] == no_slot) [[unlikely]] { return 0; }  // a turn, for example
+    std::uint32_t const mark = mark_of(task.after_slot[i], task.after_generation[i]);
+    if (mark == 0 || (i != 0 && mark != common)) { return 0; }
+    common = mark;
   }
-  found.add_open(batch_mark::place(mark));
-  return true;
+  return common;
+}
+
+bool predecessors::is_batched_here(task_key key, unended_predecessors& found) const {
+  std::uint32_t const mark = mark_of(key.slot, key.generation);
+  if (mark != 0) { found.add_open(batch_mark::place(mark)); }
+  return mark != 0;
 }
 
 bool predecessors::are_batched_here(slot const& task, unended_predecessors& found) const {
   std::uint32_t last = 0;  // predecessors are often in the same batch
   for (std::size_t i = 0; i < task.dependencies; ++i) {
     if (task.after_slot[i] == no_slot) [[unlikely]] { return false; }  // a turn, for example
-    slot const& before = shared_.tasks.at(task.after_slot[i]);
-    // acquire: as in is_batched_here
-    generation_word const word{before.generation.load(std::memory_order_acquire)};
-    std::uint32_t const mark = before.batched.load(std::memory_order_relaxed);
-    if (static_cast<std::uint32_t>(word.generation()) != task.after_generation[i] ||
-        !batch_mark::is_on(mark, device_)) {
-      return false;
-    }
+    std::uint32_t const mark = mark_of(task.after_slot[i], task.after_generation[i]);
+    if (mark == 0) { return false; }
     if (mark != last) { found.add_open(batch_mark::place(mark)); }
     last = mark;
   }

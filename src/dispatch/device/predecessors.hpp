@@ -33,8 +33,14 @@ class predecessors {
   /// turn.
   /// @param found  Receives the predecessors that have not ended.
   [[nodiscard]] resolution resolve(slot_address task, unended_predecessors& found);
+  /// Returns the batch_mark of the open batch of this device that contains all predecessors of the
+  /// task, or 0 if there is none or the task has no predecessors. Cheaper than `resolve`, which
+  /// would find only this batch.
+  [[nodiscard]] std::uint32_t common_batch(slot const& task) const;
 
  private:
+  /// Returns the batch_mark of the predecessor if it is in an open batch of this device, else 0.
+  [[nodiscard]] std::uint32_t mark_of(slot_address before, std::uint32_t generation) const;
   /// Adds the predecessor to `found` if it is in an open batch of this device. This is the usual
   /// case while a thread submits many steps of dependent tasks. @return whether it is.
   bool is_batched_here(task_key key, unended_predecessors& found) const;

@@ -51,7 +51,10 @@ void task_starter::start_one(slot_address task, bool alone) {
   bool const has_kernel = is_launch || (may_join && !has_engine && !prefers_engine(one) &&
                                         parts_.in_kernels.describe(one));
   if (has_kernel && !alone) {
-    if (unsigned const lane = parts_.places.of_burst(one); lane != lane_layout::no_lane) {
+    if (one.dependencies != 0) {
+      std::uint32_t const mark = parts_.before.common_batch(one);
+      if (mark != 0 && parts_.batches.join_step(task, batch_mark::place(mark))) { return; }
+    } else if (unsigned const lane = parts_.places.of_burst(one); lane != lane_layout::no_lane) {
       if (parts_.batches.append(task, lane)) { flush({0, lane}); }
       return;
     }

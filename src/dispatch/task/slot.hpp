@@ -164,8 +164,8 @@ class ticket_word {
 
 /// The list of the tasks that are parked on one task, their predecessor. The word holds the index
 /// of the first parked task, and the predecessor's generation. `next_parked` of each parked task
-/// refers to the next. A list with tasks is closed when the predecessor ends, or when a thread finds
-/// the predecessor launched. No task parks on a closed list, or on a task that has ended.
+/// refers to the next. A list with tasks is closed when the predecessor ends, or when a thread
+/// finds the predecessor launched. No task parks on a closed list, or on a task that has ended.
 struct successor_word {
   static constexpr std::uint32_t none = 0xffff'ffff;
   static constexpr std::uint32_t closed = 0xffff'fffe;

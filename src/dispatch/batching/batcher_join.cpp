@@ -1,0 +1,81 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
+// How a launch becomes a task of an open batch.
+#include <algorithm>
+
+#include "dispatch/batching/batcher.hpp"
+
+namespace flotilla::dispatch {
+
+void batcher::join(open_batch& batch, slot const& task) const {
+  batch_traits& traits = batch.traits;
+  if (batch.count == 0 || task.kernel != traits.kernel) {
+    kernel_profile const& profile = parts_.profiles.of(task.kernel);
+    traits.long_running = traits.long_running || profile.long_running();
+    batch.kernel_ns = std::max(batch.kernel_ns, profile.kernel_ns());
+    if (task.kernel != traits.kernel) { traits.kernel = batch_traits::no_kernel; }
+  }
+  if (batch.count == 1 && batch.waits && !traits.ordered) {
+    // A step of several tasks. If one of them were followed by a chain, the steps of the others
+    // would be in batches behind that chain.
+    parts_.profiles.of(task.kernel).note_fork();
+  }
+  if (!traits.all_in_grids || batch.count == 0) {
+    return;
+  }  // `set_size` has checked the first task
+  bool const has_form = grid_policy::have_one_form(task, parts_.tasks.at(batch.tasks[0]));
+  traits.all_in_grids =
+      has_form ? grid_policy::takes_like(task) && blocks_of(task) <= batch.max_blocks_of_task
+               : parts_.grids.takes(task);
+  traits.one_form = traits.one_form && traits.all_in_grids && has_form;
+}
+
+bool batcher::join_step(slot_address task, batch_place ahead) {
+  open_batch const& before = parts_.waves.at(ahead);
+  batch_place const where{ahead.wave + 1, ahead.lane};
+  // `extends_chain` would refuse a launch behind a batch of grids that is no chain.
+  bool const has_step = before.traits.grids && before.count > 1 && !before.traits.ordered &&
+                        parts_.waves.is_open(where);
+  if (!has_step) { return false; }
+  open_batch& after = parts_.waves.at(where);
+  slot const& one = parts_.tasks.at(task);
+  slot const& first = parts_.tasks.at(after.tasks[0]);
+  // All properties that `follow` considers depend on these.
+  bool const is_like_first =
+      one.batch && one.level == first.level && grid_policy::takes_like(one) &&
+      grid_policy::have_one_form(one, first) && blocks_of(one) == blocks_of(first);
+  bool const has_room = after.may_grow && after.has_room() && !after.traits.ordered &&
+                        after.traits.all_in_grids && after.traits.one_form;
+  if (!is_like_first || !has_room) { return false; }
+  after.lanes_before |= open_waves::bit_of(ahead.lane);
+  if (after.count == 1) {
+    put(task, where);
+  } else {
+    put_like_others(task, after, where);
+  }
+  return true;
+}
+
+bool batcher::put(slot_address task, batch_place where) {
+  open_batch& batch = parts_.waves.at(where);
+  join(batch, parts_.tasks.at(task));
+  parts_.waves.open(where);
+  return put_like_others(task, batch, where);
+}
+
+bool batcher::put_like_others(slot_address task, open_batch& batch, batch_place where) {
+  slot& one = parts_.tasks.at(task);
+  // relaxed: only the holder of this device's lease uses the device's batch marks
+  one.batched.store(batch_mark::of(parts_.lanes.device(), where), std::memory_order_relaxed);
+  batch.tasks[batch.count++] = task;
+  batch.blocks += blocks_of(one);
+  // acquire: pairs with the release in park
+  std::uint64_t const successors = one.successors.load(std::memory_order_acquire);
+  if (successor_word::is_task(successor_word::head(successors))) {
+    parts_.order.resume_batched(task, parts_.lanes.device(), runnable_);
+  }
+  return !batch.has_room();
+}
+
+}  // namespace flotilla::dispatch
