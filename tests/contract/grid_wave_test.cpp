@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 #include <vector>
 
 #include <flotilla/testing/fault_injection.hpp>
@@ -122,6 +123,23 @@ TEST_F(GridWaves, TasksWithOtherOptionsKeepTheirOrder) {
     grid.run(1);
     ASSERT_EQ(grid.read(), grid.expected) << steps;
   }
+}
+
+// requirement: tasks whose predecessors are in several waves run after all of them
+TEST_F(GridWaves, PredecessorsOfSeveralStepsComeFirst) {
+  points grid;
+  std::vector<task_id> older, last;  // the tasks of the last two steps
+  for (unsigned step = 0; step < 100; ++step) {
+    grid.submit(1, [&](task_options& how, unsigned i) {
+      for (unsigned const each : {i + width - 1, i, i + 1}) {
+        if (!older.empty()) { how.after.add(older[each % width]); }
+      }
+    });
+    older = std::exchange(last, {});
+    for (ticket const& each : grid.last) { last.push_back(each.id()); }
+  }
+  grid.run(1);
+  EXPECT_EQ(grid.read(), grid.expected);
 }
 
 // requirement: if the driver refuses a graph of several waves, each task still runs once, after its

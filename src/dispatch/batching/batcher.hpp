@@ -69,11 +69,14 @@ class batcher {
   /// burst of launches of one kernel this is the usual case. Returns whether the batch is full now;
   /// in that case the caller must flush it.
   [[nodiscard]] bool append(slot_address task, unsigned lane) { return put(task, {0, lane}); }
-  /// Adds a launch to the step after the open batch at `ahead`, which contains all
-  /// of its predecessors, if the step already has such a launch. While a thread submits steps of
-  /// tasks of one kernel, this is the usual case. Cheaper than `follow`, with the same effect.
+  /// Adds a launch to the wave after its predecessors, if a launch like it is there already. While
+  /// a thread submits steps of tasks of one kernel, this is the usual case. Cheaper than `follow`,
+  /// with the same effect.
+  /// @param ahead    The open batch of the last wave with a predecessor. All other predecessors are
+  ///                 in open batches of the same lane.
+  /// @param is_only  Whether all predecessors are in this batch.
   /// @return whether the launch was added.
-  [[nodiscard]] bool join_step(slot_address task, batch_place ahead);
+  [[nodiscard]] bool join_step(slot_address task, batch_place ahead, bool is_only);
   /// Adds a launch with predecessors in open batches. It joins the chain of its predecessor, or
   /// goes into the wave after its predecessors.
   /// @return no_room if there are too many waves.

@@ -31,13 +31,14 @@ void batcher::join(open_batch& batch, slot const& task) const {
   traits.one_form = traits.one_form && traits.all_in_grids && has_form;
 }
 
-bool batcher::join_step(slot_address task, batch_place ahead) {
-  open_batch const& before = parts_.waves.at(ahead);
+bool batcher::join_step(slot_address task, batch_place ahead, bool is_only) {
   batch_place const where{ahead.wave + 1, ahead.lane};
-  // `extends_chain` would refuse a launch behind a batch of grids that is no chain.
-  bool const has_step = before.traits.grids && before.count > 1 && !before.traits.ordered &&
-                        parts_.waves.is_open(where);
-  if (!has_step) { return false; }
+  if (!parts_.waves.is_open(where)) { return false; }
+  // `extends_chain` must decide, unless it would refuse the launch. It refuses a launch behind
+  // several batches, or behind a batch of grids that is no chain.
+  open_batch const& before = parts_.waves.at(ahead);
+  bool const may_be_chain = !before.traits.grids || before.count == 1 || before.traits.ordered;
+  if (is_only && may_be_chain) { return false; }
   open_batch& after = parts_.waves.at(where);
   slot const& one = parts_.tasks.at(task);
   slot const& first = parts_.tasks.at(after.tasks[0]);

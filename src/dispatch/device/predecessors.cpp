@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dispatch/device/predecessors.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace flotilla::dispatch {
@@ -17,16 +18,26 @@ inline std::uint32_t predecessors::mark_of(slot_address before, std::uint32_t ge
   return is_here ? mark : 0;
 }
 
-std::uint32_t predecessors::common_batch(slot const& task) const {
-  if (task.dependencies > slot::inline_dependencies) { return 0; }
-  std::uint32_t common = 0;
-  for (std::size_t i = 0; i < task.dependencies; ++i) {
-    if (task.after_slot[i] == no_slot) [[unlikely]] { return 0; }  // a turn, for example
-    std::uint32_t const mark = mark_of(task.after_slot[i], task.after_generation[i]);
-    if (mark == 0 || (i != 0 && mark != common)) { return 0; }
-    common = mark;
+predecessors::batches_ahead predecessors::in_one_lane(slot_address task) const {
+  constexpr std::size_t max_looked_at =
+      slot::inline_dependencies + slot_side::more_inline_dependencies;
+  std::size_t const count = shared_.tasks.at(task).dependencies;
+  if (count > max_looked_at) { return {}; }
+  batches_ahead found;
+  for (std::size_t i = 0; i < count; ++i) {
+    task_key const key = shared_.tasks.dependency(task, i);
+    if (!key.is_task()) [[unlikely]] { return {}; }  // a turn, for example
+    std::uint32_t const mark = mark_of(key.slot, key.generation);
+    if (mark == 0) { return {}; }
+    if (mark == found.last) { continue; }
+    if (found.last != 0) {
+      if (!batch_mark::is_in_lane(mark, batch_mark::place(found.last).lane)) { return {}; }
+      found.is_only = false;
+    }
+    // In one lane, the mark of a later wave is greater.
+    found.last = std::max(found.last, mark);
   }
-  return common;
+  return found;
 }
 
 bool predecessors::is_batched_here(task_key key, unended_predecessors& found) const {

@@ -33,10 +33,15 @@ class predecessors {
   /// turn.
   /// @param found  Receives the predecessors that have not ended.
   [[nodiscard]] resolution resolve(slot_address task, unended_predecessors& found);
-  /// Returns the batch_mark of the open batch of this device that contains all predecessors of the
-  /// task, or 0 if there is none or the task has no predecessors. Cheaper than `resolve`, which
-  /// would find only this batch.
-  [[nodiscard]] std::uint32_t common_batch(slot const& task) const;
+  /// The open batches of this device that contain the predecessors of a task.
+  struct batches_ahead {
+    std::uint32_t last = 0;  // the batch_mark of the one in the last wave; 0: see `in_one_lane`
+    bool is_only = true;     // whether there is no other
+  };
+  /// Returns the open batches with the predecessors, if all predecessors are in such batches, and
+  /// these are in one lane. In all other cases, and if the task has no predecessors or very many,
+  /// the result is 0, and the caller needs `resolve`, which costs more.
+  [[nodiscard]] batches_ahead in_one_lane(slot_address task) const;
 
  private:
   /// Returns the batch_mark of the predecessor if it is in an open batch of this device, else 0.

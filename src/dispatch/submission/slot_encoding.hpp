@@ -186,10 +186,9 @@ inline void encode_dependencies(slot& task, slot_side& side, dependency_list con
     side.more_dependencies.clear();
     side.first_unstarted = 0;
   }
-  for (std::size_t i = 0; i < order_only; ++i) { encode_dependency(task, side, i, after_end[i]); }
-  for (std::size_t i = order_only; i < count; ++i) {
-    encode_dependency(task, side, i, after[i - order_only]);
-  }
+  std::size_t i = 0;
+  for (task_id const& ahead : after_end.ids()) { encode_dependency(task, side, i++, ahead); }
+  for (task_id const& ahead : after.ids()) { encode_dependency(task, side, i++, ahead); }
 }
 
 /// Writes the task into the slot, except the words that `open_slot` writes. If this function

@@ -161,24 +161,28 @@ void validation::check(detail::event_command const& what,
   if (device) { static_cast<void>(checked(*device)); }
 }
 
-void validation::check_list(dependency_list const& tasks, std::string_view name) const {
-  auto const entry = [name](std::size_t i) {
-    return "entry " + std::to_string(i) + " of `" + std::string{name} + "` names ";
-  };
+void validation::refuse_list(dependency_list const& tasks, std::string_view name) const {
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     task_id const ahead = tasks[i];
+    if (ahead.runtime == owner_.number) { continue; }
+    std::string const entry =
+        "entry " + std::to_string(i) + " of `" + std::string{name} + "` names ";
     if (detail::access::is_recorded(ahead)) {
-      throw invalid_argument(entry(i) +
+      throw invalid_argument(entry +
                              "a task of a recording; only tasks of that recording can run after "
                              "it");
     }
     if (ahead.runtime == 0) {
-      throw invalid_argument(entry(i) + "no task: the ticket or task_id is empty");
+      throw invalid_argument(entry + "no task: the ticket or task_id is empty");
     }
-    if (ahead.runtime != owner_.number) {
-      throw wrong_runtime(entry(i) + "a task of another runtime; wait for that task first");
-    }
+    throw wrong_runtime(entry + "a task of another runtime; wait for that task first");
   }
+}
+
+void validation::check_list(dependency_list const& tasks, std::string_view name) const {
+  std::uint64_t differences = 0;
+  for (task_id const& ahead : tasks.ids()) { differences |= ahead.runtime ^ owner_.number; }
+  if (differences != 0) [[unlikely]] { refuse_list(tasks, name); }
 }
 
 void validation::check_predecessors(dependency_list const& after, dependency_list const& after_end,

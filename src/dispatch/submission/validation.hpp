@@ -59,6 +59,8 @@ class validation {
   [[noreturn]] void refuse(device_ordinal device) const;
   /// @param name  What error texts call the list.
   void check_list(dependency_list const& tasks, std::string_view name) const;
+  /// Throws the error of the first task that is not a task of this runtime.
+  [[gnu::noinline]] void refuse_list(dependency_list const& tasks, std::string_view name) const;
   /// Checks a launch completely.
   void check_all(launch const& what, std::optional<device_ordinal> device) const;
   /// Checks whether `device` can access the memory of all buffers among the arguments. Not inline,

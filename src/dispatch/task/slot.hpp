@@ -61,6 +61,9 @@ struct batch_mark {
   static bool is_on(std::uint32_t mark, unsigned device) noexcept {
     return mark >> 16 == device + 1;
   }
+  static bool is_in_lane(std::uint32_t mark, unsigned lane) noexcept {
+    return (mark & 0xff) == lane;
+  }
   static batch_place place(std::uint32_t mark) noexcept { return {mark >> 8 & 0xff, mark & 0xff}; }
 };
 

@@ -82,6 +82,7 @@ class task_table {
         one.kind == task_kind::launch && one.argument_bytes <= slot::bytes_in_second_line;
     if (!is_small) { base::prefetch(bytes + 2 * base::cache_line); }
     if (!is_small || one.dependencies != 0) { base::prefetch(bytes + 3 * base::cache_line); }
+    if (one.dependencies > slot::inline_dependencies) { base::prefetch(&side(task)); }
   }
 
   /// Calls `visit(task)` for every open task, and stops if `visit` returns false. Reads every slot
