@@ -116,6 +116,11 @@ void slow_kernels(cpu_device device, double factor) {
   inject("slow_kernels", device_in_words(device), "slow=" + text_of(device) + ":" + text);
 }
 
+void reverse_blocks(cpu_device device) {
+  check_device("reverse_blocks", device);
+  inject("reverse_blocks", device_in_words(device), "blocks=" + text_of(device) + ":reversed");
+}
+
 void fault_kernel(cpu_device device, std::uint64_t nth, driver_status status) {
   check_device("fault_kernel", device);
   check_nth("fault_kernel", nth);

@@ -165,6 +165,21 @@ TEST_F(TestingRecipes, DevicesAndLinksAreSlow) {
   EXPECT_THROW((device_buffer<std::uint32_t>{rt, hung_device, 20u << 20}), driver_error);
 }
 
+// requirement
+TEST_F(TestingRecipes, BlocksRunInTheOtherOrder) {
+  runtime rt{options()};
+  test_program const program{rt};
+  device_buffer<std::uint32_t> turns{rt, hung_device, 1 + 4};
+  rt.submit(turns.fill(0)).wait();
+  // recipe
+  testing::reverse_blocks(rt.devices()[0]);  // the last block of a grid runs first
+  // end of the recipe
+  rt.submit(program.loaded.kernel<std::uint32_t*>("note_blocks").over(4, 1)(turns)).wait();
+  std::vector<std::uint32_t> host(turns.size());
+  rt.submit(turns.copy_to(host)).wait();
+  EXPECT_EQ(host, (std::vector<std::uint32_t>{4, 4, 3, 2, 1}));
+}
+
 // requirement: mixes depend only on their arguments
 TEST_F(TestingRecipes, MixesDependOnTheirSeed) {
   runtime rt{options()};

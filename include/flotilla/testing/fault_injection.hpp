@@ -57,6 +57,13 @@ FLOTILLA_EXPORT void delay_calls(std::string_view entry, std::chrono::microsecon
 ///                           and 1000. The message names the argument.
 FLOTILLA_EXPORT void slow_kernels(cpu_device device, double factor);
 
+/// Makes `device` run the blocks of each grid from the last to the first. Usually a CPU device runs
+/// short blocks in their order, but CUDA promises no order. With this, a test finds kernels and
+/// tasks that are right only by chance. Small tasks of one kernel share grids, so tasks that lack a
+/// predecessor in `after` are found too. A kernel whose blocks wait for earlier blocks hangs.
+/// @throws invalid_argument  The CPU driver cannot have such a device.
+FLOTILLA_EXPORT void reverse_blocks(cpu_device device);
+
 /// Makes one future kernel on `device` fault with `status`. `nth` selects the kernel: 1 is the next
 /// kernel. The fault poisons the driver of this process. Several faults can be pending at the same
 /// time, each with its own counter.

@@ -38,6 +38,7 @@ struct rules {
   std::set<std::pair<int, int>> separated;  // {from, to}
   std::map<int, CUcomputemode> modes;
   std::set<int> without_priorities;
+  std::set<int> reversing;  // devices that run the last block of a grid first
 };
 
 std::mutex mutex;
@@ -71,11 +72,15 @@ void add_property(rules& to, std::string_view kind, std::string_view rest) {
     auto const [device, text] = split(rest, ':', "priorities=DEVICE:none");
     if (text != "none") { throw bad_part("'" + std::string(text) + "': expected none"); }
     to.without_priorities.insert(parse_device(device));
+  } else if (kind == "blocks") {
+    auto const [device, text] = split(rest, ':', "blocks=DEVICE:reversed");
+    if (text != "reversed") { throw bad_part("'" + std::string(text) + "': expected reversed"); }
+    to.reversing.insert(parse_device(device));
   } else {
     throw bad_part(
         "'" + std::string(kind) +
         "' is not a kind of rule: expected slow, delay, fail, fault, hang, lose, release, copies, "
-        "capacity, no_peer, mode or priorities");
+        "capacity, no_peer, mode, priorities or blocks");
   }
 }
 
@@ -265,6 +270,11 @@ CUcomputemode compute_mode(int device) noexcept {
 bool has_priorities(int device) noexcept {
   std::lock_guard const lock(mutex);
   return !active.without_priorities.contains(device);
+}
+
+bool reverses_blocks(int device) noexcept {
+  std::lock_guard const lock(mutex);
+  return active.reversing.contains(device);
 }
 
 }  // namespace flotilla::cpu_driver::injection

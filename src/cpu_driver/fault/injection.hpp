@@ -19,6 +19,7 @@
 //   no_peer=FROM:TO               device FROM cannot access the memory of device TO
 //   mode=DEVICE:MODE              the compute mode: default, prohibited or exclusive
 //   priorities=DEVICE:none        the streams of the device have no priorities
+//   blocks=DEVICE:reversed        the device runs the blocks of a grid from the last to the first
 //
 // ENTRY is a name such as cuLaunchKernel, without a version suffix. STATUS is a name or a number.
 
@@ -72,5 +73,7 @@ void hang_kernel(int device) noexcept;
 [[nodiscard]] CUcomputemode compute_mode(int device) noexcept;
 /// Returns whether the streams of the device have priorities. Without a rule, they have.
 [[nodiscard]] bool has_priorities(int device) noexcept;
+/// Returns whether the device runs the blocks of a grid from the last to the first.
+[[nodiscard]] bool reverses_blocks(int device) noexcept;
 
 }  // namespace flotilla::cpu_driver::injection

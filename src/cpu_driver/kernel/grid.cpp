@@ -33,8 +33,9 @@ grid_end run_grid(grid const& what) {
   auto const start = clock::now();
   std::uint64_t look_again = 1;
   for (std::uint64_t done = 0; done < total;) {
+    std::uint64_t const block = what.nth_block(done, total);
     grid_end const how =
-        runner.run(block_index_of(done, what.grid_size), what.multiprocessor_of(done));
+        runner.run(block_index_of(block, what.grid_size), what.multiprocessor_of(block));
     if (how != grid_end::completed) { return how; }
     if (++done < look_again || done == total) { continue; }
     look_again += std::min<std::uint64_t>(look_again, 64);

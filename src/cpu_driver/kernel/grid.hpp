@@ -40,8 +40,13 @@ struct grid {
   std::uint64_t first_place = 0;
   // If `kernel` is a twin: the kernel whose threads run. Otherwise null.
   cpu::kernel_record const* twin_of = nullptr;
-  bool ordered = false;  // whether `kernel` is an ordered twin
+  bool ordered = false;   // whether `kernel` is an ordered twin
+  bool reversed = false;  // whether the last block runs first
 
+  /// Returns the number of the block that runs n-th.
+  [[nodiscard]] std::uint64_t nth_block(std::uint64_t n, std::uint64_t total) const noexcept {
+    return reversed ? total - 1 - n : n;
+  }
   [[nodiscard]] std::uint32_t multiprocessor_of(std::uint64_t block) const noexcept {
     return (*multiprocessors)[(first_place + block) % multiprocessors->size()];
   }

@@ -120,8 +120,9 @@ void shared_blocks::work() {
           !wait_for_launches(what.arguments, static_cast<std::uint32_t>(number), end)) {
         return;
       }
+      std::uint64_t const block = what.nth_block(number, total);
       grid_end const how =
-          runner.run(block_index_of(number, what.grid_size), what.multiprocessor_of(number));
+          runner.run(block_index_of(block, what.grid_size), what.multiprocessor_of(block));
       if (how != grid_end::completed) {
         auto none = grid_end::completed;
         end.compare_exchange_strong(none, how);  // keeps the first failure

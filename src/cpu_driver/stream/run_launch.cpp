@@ -55,10 +55,11 @@ void take_longer(clock::time_point start, double factor) {
   while (clock::now() < end) { base::pause(); }
 }
 
-CUresult run(launch_kernel& launch, launch_site const& site) {
+CUresult run(launch_kernel& launch, launch_site const& site, bool reversed = false) {
   std::uint64_t const blocks =
       std::uint64_t{launch.grid_size.x} * launch.grid_size.y * launch.grid_size.z;
   block_placement& placement = site.placement;
+  bool const ordered = is_ordered_twin(*launch.kernel);
   grid const whole{
       .image = launch.image,
       .kernel = launch.kernel,
@@ -71,7 +72,9 @@ CUresult run(launch_kernel& launch, launch_site const& site) {
       .multiprocessors = placement.allowed,
       .first_place = std::exchange(placement.next, placement.next + blocks),
       .twin_of = launch.image->twin_of(*launch.kernel),
-      .ordered = is_ordered_twin(*launch.kernel),
+      .ordered = ordered,
+      // The blocks of an ordered twin wait for earlier blocks.
+      .reversed = reversed && !ordered,
   };
   switch (run_grid(whole)) {
     case grid_end::completed: return CUDA_SUCCESS;
@@ -89,7 +92,7 @@ CUresult run_injected(launch_kernel& launch, launch_site const& site) {
   if (CUresult const lost = fault::status(site.device)) { return lost; }
   double const factor = injection::slowness(site.device);
   auto const start = clock::now();
-  CUresult const status = run(launch, site);
+  CUresult const status = run(launch, site, injection::reverses_blocks(site.device));
   if (factor > 1) { take_longer(start, factor); }
   return status;
 }

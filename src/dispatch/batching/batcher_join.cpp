@@ -46,8 +46,8 @@ bool batcher::join_step(slot_address task, batch_place ahead, bool is_only) {
   bool const is_like_first =
       one.batch && one.level == first.level && grid_policy::takes_like(one) &&
       grid_policy::have_one_form(one, first) && blocks_of(one) == blocks_of(first);
-  bool const has_room = after.may_grow && after.has_room() && !after.traits.ordered &&
-                        after.traits.all_in_grids && after.traits.one_form;
+  bool const has_room = parts_.lanes.has_room(one.level) && after.may_grow && after.has_room() &&
+                        !after.traits.ordered && after.traits.all_in_grids && after.traits.one_form;
   if (!is_like_first || !has_room) { return false; }
   after.lanes_before |= open_waves::bit_of(ahead.lane);
   if (after.count == 1) {

@@ -7,41 +7,46 @@
 
 namespace flotilla::dispatch {
 
-inline std::uint32_t predecessors::mark_of(slot_address before, std::uint32_t generation) const {
-  slot const& one = shared_.tasks.at(before);
+namespace {
+
+/// Returns the batch_mark of the predecessor if it is in an open batch of the device, else 0.
+std::uint32_t mark_of(slot const& before, std::uint32_t generation, unsigned device) {
   // acquire: pairs with the release in open_slot. The slot holds the predecessor until the
   // predecessor ends, and only this thread ends tasks of its open batches.
-  generation_word const word{one.generation.load(std::memory_order_acquire)};
-  std::uint32_t const mark = one.batched.load(std::memory_order_relaxed);
+  generation_word const word{before.generation.load(std::memory_order_acquire)};
+  std::uint32_t const mark = before.batched.load(std::memory_order_relaxed);
   bool const is_here = static_cast<std::uint32_t>(word.generation()) == generation &&
-                       batch_mark::is_on(mark, device_);
+                       batch_mark::is_on(mark, device);
   return is_here ? mark : 0;
 }
 
-predecessors::batches_ahead predecessors::in_one_lane(slot_address task) const {
+}  // namespace
+
+std::optional<predecessors::batches_ahead> predecessors::in_one_lane(slot_address task) const {
   constexpr std::size_t max_looked_at =
       slot::inline_dependencies + slot_side::more_inline_dependencies;
   std::size_t const count = shared_.tasks.at(task).dependencies;
-  if (count > max_looked_at) { return {}; }
-  batches_ahead found;
+  if (count == 0 || count > max_looked_at) { return std::nullopt; }
+  std::uint32_t last = 0;
+  bool is_only = true;
   for (std::size_t i = 0; i < count; ++i) {
     task_key const key = shared_.tasks.dependency(task, i);
-    if (!key.is_task()) [[unlikely]] { return {}; }  // a turn, for example
-    std::uint32_t const mark = mark_of(key.slot, key.generation);
-    if (mark == 0) { return {}; }
-    if (mark == found.last) { continue; }
-    if (found.last != 0) {
-      if (!batch_mark::is_in_lane(mark, batch_mark::place(found.last).lane)) { return {}; }
-      found.is_only = false;
+    if (!key.is_task()) [[unlikely]] { return std::nullopt; }  // a turn, for example
+    std::uint32_t const mark = mark_of(shared_.tasks.at(key.slot), key.generation, device_);
+    if (mark == 0) { return std::nullopt; }
+    if (mark == last) { continue; }
+    if (last != 0) {
+      if (batch_mark::place(mark).lane != batch_mark::place(last).lane) { return std::nullopt; }
+      is_only = false;
     }
     // In one lane, the mark of a later wave is greater.
-    found.last = std::max(found.last, mark);
+    last = std::max(last, mark);
   }
-  return found;
+  return batches_ahead{batch_mark::place(last), is_only};
 }
 
 bool predecessors::is_batched_here(task_key key, unended_predecessors& found) const {
-  std::uint32_t const mark = mark_of(key.slot, key.generation);
+  std::uint32_t const mark = mark_of(shared_.tasks.at(key.slot), key.generation, device_);
   if (mark != 0) { found.add_open(batch_mark::place(mark)); }
   return mark != 0;
 }
@@ -50,7 +55,7 @@ bool predecessors::are_batched_here(slot const& task, unended_predecessors& foun
   std::uint32_t last = 0;  // predecessors are often in the same batch
   for (std::size_t i = 0; i < task.dependencies; ++i) {
     if (task.after_slot[i] == no_slot) [[unlikely]] { return false; }  // a turn, for example
-    std::uint32_t const mark = mark_of(task.after_slot[i], task.after_generation[i]);
+    std::uint32_t const mark = mark_of(shared_.tasks.at(task.after_slot[i]), task.after_generation[i], device_);
     if (mark == 0) { return false; }
     if (mark != last) { found.add_open(batch_mark::place(mark)); }
     last = mark;

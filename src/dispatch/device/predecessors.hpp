@@ -4,6 +4,7 @@
 // Finds out what a task must wait for before the task can go into a stream.
 
 #include <memory>
+#include <optional>
 
 #include "dispatch/batching/unended_predecessors.hpp"
 #include "dispatch/device/commuting_tasks.hpp"
@@ -35,17 +36,15 @@ class predecessors {
   [[nodiscard]] resolution resolve(slot_address task, unended_predecessors& found);
   /// The open batches of this device that contain the predecessors of a task.
   struct batches_ahead {
-    std::uint32_t last = 0;  // the batch_mark of the one in the last wave; 0: see `in_one_lane`
-    bool is_only = true;     // whether there is no other
+    batch_place last;  // the one in the last wave
+    bool is_only;      // whether there is no other
   };
   /// Returns the open batches with the predecessors, if all predecessors are in such batches, and
   /// these are in one lane. In all other cases, and if the task has no predecessors or very many,
-  /// the result is 0, and the caller needs `resolve`, which costs more.
-  [[nodiscard]] batches_ahead in_one_lane(slot_address task) const;
+  /// the result is empty, and the caller needs `resolve`, which costs more.
+  [[nodiscard]] std::optional<batches_ahead> in_one_lane(slot_address task) const;
 
  private:
-  /// Returns the batch_mark of the predecessor if it is in an open batch of this device, else 0.
-  [[nodiscard]] std::uint32_t mark_of(slot_address before, std::uint32_t generation) const;
   /// Adds the predecessor to `found` if it is in an open batch of this device. This is the usual
   /// case while a thread submits many steps of dependent tasks. @return whether it is.
   bool is_batched_here(task_key key, unended_predecessors& found) const;

@@ -14,9 +14,10 @@ bool note_follower(slot& task, std::uint32_t generation) noexcept {
     generation_word const now{word};
     if (static_cast<std::uint32_t>(now.generation()) != generation) { return false; }
     if (now.followed()) { return true; }
-    // acq_rel: the thread that ends the task sees the flag in its exchange, or this exchange fails
+    // relaxed: the thread that ends the task finds the flag in its own exchange of this word, or
+    // this exchange fails
     if (task.generation.compare_exchange_weak(word, word | generation_word::followed_bit,
-                                              std::memory_order_acq_rel)) {
+                                              std::memory_order_relaxed)) {
       return true;
     }
   }

@@ -21,8 +21,8 @@ namespace flotilla::dispatch {
 /// fence, and then reads the list. A parking thread pushes its task into the list, executes a
 /// fence, and then reads the mark. So at least one of the two threads sees the write of the other.
 /// That thread takes the whole list and requeues the tasks at the devices that parked them. The end
-/// of a task closes its list. A test checks the protocol
-/// (tests/unit/dispatch/ordering/park_model_test.cpp).
+/// of a task closes its list, unless no task was ever parked on it (generation_word). A test checks
+/// the protocol (tests/unit/dispatch/ordering/park_model_test.cpp).
 class dependencies {
  public:
   dependencies(task_table const& tasks, completion_board const& board,

@@ -61,9 +61,6 @@ struct batch_mark {
   static bool is_on(std::uint32_t mark, unsigned device) noexcept {
     return mark >> 16 == device + 1;
   }
-  static bool is_in_lane(std::uint32_t mark, unsigned lane) noexcept {
-    return (mark & 0xff) == lane;
-  }
   static batch_place place(std::uint32_t mark) noexcept { return {mark >> 8 & 0xff, mark & 0xff}; }
 };
 
@@ -92,9 +89,8 @@ enum class cancel_state : std::uint8_t {
 /// the task. `ends_late` says that the task must not end before its predecessors (late_ends).
 /// `expired` says that the reason of a cancellation is the deadline. `followed` says that tasks may
 /// be parked on the task: if it is not set, the thread that ends the task need not look at the list
-/// of successors. All of them are in one word,
-/// so the thread that ends the task reads the flags in the same atomic step, and a request to
-/// cancel a task never reaches the next task of the slot.
+/// of successors. All of them are in one word, so the thread that ends the task reads the flags in
+/// the same atomic step, and a request to cancel a task never reaches the next task of the slot.
 struct generation_word {
   static constexpr std::uint64_t no_ticket_bit = 1;
   static constexpr std::uint64_t watched_bit = 2;
@@ -167,8 +163,9 @@ class ticket_word {
 
 /// The list of the tasks that are parked on one task, their predecessor. The word holds the index
 /// of the first parked task, and the predecessor's generation. `next_parked` of each parked task
-/// refers to the next. A list with tasks is closed when the predecessor ends, or when a thread
-/// finds the predecessor launched. No task parks on a closed list, or on a task that has ended.
+/// refers to the next. The list is closed when a predecessor ends on which a task was parked, or
+/// when a thread finds tasks in the list of a launched predecessor. No task parks on a closed list,
+/// or on a task that has ended.
 struct successor_word {
   static constexpr std::uint32_t none = 0xffff'ffff;
   static constexpr std::uint32_t closed = 0xffff'fffe;

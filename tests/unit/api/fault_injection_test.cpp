@@ -125,6 +125,9 @@ TEST_F(FaultInjection, NamesTheArgumentThatItRefuses) {
   EXPECT_THAT(
       refusal([] { slow_kernels(cpu_device{0}, std::numeric_limits<double>::quiet_NaN()); }),
       HasSubstr("factor is nan"));
+  EXPECT_THAT(refusal([] { reverse_blocks(cpu_device{-1}); }),
+              HasSubstr("reverse_blocks: device is -1"));
+  EXPECT_THAT(refusal([] { reverse_blocks(cpu_device{100000}); }), HasSubstr("device 100000"));
   EXPECT_THAT(refusal([&] { fault_kernel(cpu_device{0}, 0, failed); }), HasSubstr("nth is 0"));
   EXPECT_THAT(refusal([] { limit_memory(cpu_device{100000}, 1); }), HasSubstr("device 100000"));
   EXPECT_THAT(refusal([] { separate_peers(cpu_device{1}, cpu_device{1}); }),
