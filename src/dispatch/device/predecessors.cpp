@@ -55,7 +55,8 @@ bool predecessors::are_batched_here(slot const& task, unended_predecessors& foun
   std::uint32_t last = 0;  // predecessors are often in the same batch
   for (std::size_t i = 0; i < task.dependencies; ++i) {
     if (task.after_slot[i] == no_slot) [[unlikely]] { return false; }  // a turn, for example
-    std::uint32_t const mark = mark_of(shared_.tasks.at(task.after_slot[i]), task.after_generation[i], device_);
+    std::uint32_t const mark =
+        mark_of(shared_.tasks.at(task.after_slot[i]), task.after_generation[i], device_);
     if (mark == 0) { return false; }
     if (mark != last) { found.add_open(batch_mark::place(mark)); }
     last = mark;
