@@ -124,7 +124,7 @@ TEST_F(GridWaves, StepsOfSeveralKernelsKeepTheirOrder) {
 // steps. Most of them join a step without a look at what decided about its first task
 TEST_F(GridWaves, TasksWithOtherOptionsKeepTheirOrder) {
   points grid;
-  // Other points in each step, so that the predecessors of these tasks are like most tasks.
+  // The points differ from step to step, so that the predecessors of these tasks join a step.
   auto const is_other = [&](unsigned i) { return (i + 3 * grid.steps) % 7 == 0; };
   for (unsigned const steps : {1u, 4u, 40u}) {
     grid.submit(steps, [&](task_options& how, unsigned i) {

@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: The flotilla authors
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Fault injection for tests of programs that use flotilla: slow and hanging kernels, slow copies,
-/// late and failing driver calls, kernel faults, lost completions, memory limits, and worker
-/// processes that are killed. Except for `kill_worker`, it affects CPU devices only.
+/// Fault injection for tests of programs that use flotilla: slow and hanging kernels, blocks in
+/// another order, slow copies, late and failing driver calls, kernel faults, lost completions,
+/// memory limits, and worker processes that are killed. Except for `kill_worker`, it affects CPU
+/// devices only.
 /// docs/testing.md shows how programs use it.
 ///
 /// The environment variable FLOTILLA_CPU_INJECT injects the same faults when the process starts, as
@@ -57,10 +58,11 @@ FLOTILLA_EXPORT void delay_calls(std::string_view entry, std::chrono::microsecon
 ///                           and 1000. The message names the argument.
 FLOTILLA_EXPORT void slow_kernels(cpu_device device, double factor);
 
-/// Makes `device` run the blocks of each grid from the last to the first. Usually a CPU device runs
-/// short blocks in their order, but CUDA promises no order. With this, a test finds kernels and
-/// tasks that are right only by chance. Small tasks of one kernel share grids, so tasks that lack a
-/// predecessor in `after` are found too. A kernel whose blocks wait for earlier blocks hangs.
+/// Makes `device` run the blocks of each grid from the last to the first, until `clear_faults`.
+/// Usually a CPU device runs short blocks in their order, but CUDA promises no order. With this, a
+/// test finds kernels that are right only by chance. It can also find tasks that lack a predecessor
+/// in `after`, because small tasks of one kernel share grids. A kernel whose blocks wait for
+/// earlier blocks hangs.
 /// @throws invalid_argument  The CPU driver cannot have such a device.
 FLOTILLA_EXPORT void reverse_blocks(cpu_device device);
 

@@ -21,9 +21,8 @@ void batcher::join(open_batch& batch, slot const& task) const {
     // would be in batches behind that chain.
     parts_.profiles.of(task.kernel).note_fork();
   }
-  if (!traits.all_in_grids || batch.count == 0) {
-    return;
-  }  // `set_size` has checked the first task
+  // `set_size` has checked the first task.
+  if (!traits.all_in_grids || batch.count == 0) { return; }
   bool const has_form = grid_policy::have_one_form(task, parts_.tasks.at(batch.tasks[0]));
   traits.all_in_grids =
       has_form ? grid_policy::takes_like(task) && blocks_of(task) <= batch.max_blocks_of_task

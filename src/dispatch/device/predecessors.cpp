@@ -22,27 +22,26 @@ std::uint32_t mark_of(slot const& before, std::uint32_t generation, unsigned dev
 
 }  // namespace
 
-std::optional<predecessors::batches_ahead> predecessors::in_one_lane(slot_address task) const {
+predecessors::batches_ahead predecessors::in_one_lane(slot_address task) const {
   constexpr std::size_t max_looked_at =
       slot::inline_dependencies + slot_side::more_inline_dependencies;
   std::size_t const count = shared_.tasks.at(task).dependencies;
-  if (count == 0 || count > max_looked_at) { return std::nullopt; }
-  std::uint32_t last = 0;
-  bool is_only = true;
+  if (count > max_looked_at) { return {}; }
+  batches_ahead ahead;
   for (std::size_t i = 0; i < count; ++i) {
     task_key const key = shared_.tasks.dependency(task, i);
-    if (!key.is_task()) [[unlikely]] { return std::nullopt; }  // a turn, for example
+    if (!key.is_task()) [[unlikely]] { return {}; }  // a turn, for example
     std::uint32_t const mark = mark_of(shared_.tasks.at(key.slot), key.generation, device_);
-    if (mark == 0) { return std::nullopt; }
-    if (mark == last) { continue; }
-    if (last != 0) {
-      if (batch_mark::place(mark).lane != batch_mark::place(last).lane) { return std::nullopt; }
-      is_only = false;
+    if (mark == 0) { return {}; }
+    if (mark == ahead.mark) { continue; }
+    if (ahead.found()) {
+      if (batch_mark::place(mark).lane != ahead.last().lane) { return {}; }
+      ahead.is_only = false;
     }
     // In one lane, the mark of a later wave is greater.
-    last = std::max(last, mark);
+    ahead.mark = std::max(ahead.mark, mark);
   }
-  return batches_ahead{batch_mark::place(last), is_only};
+  return ahead;
 }
 
 bool predecessors::is_batched_here(task_key key, unended_predecessors& found) const {

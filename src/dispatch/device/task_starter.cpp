@@ -53,7 +53,7 @@ void task_starter::start_one(slot_address task, bool alone) {
   if (has_kernel && !alone) {
     if (one.dependencies != 0) {
       auto const ahead = parts_.before.in_one_lane(task);
-      if (ahead && parts_.batches.join_step(task, ahead->last, ahead->is_only)) { return; }
+      if (ahead.found() && parts_.batches.join_step(task, ahead.last(), ahead.is_only)) { return; }
     } else if (unsigned const lane = parts_.places.of_burst(one); lane != lane_layout::no_lane) {
       if (parts_.batches.append(task, lane)) { flush({0, lane}); }
       return;
