@@ -137,11 +137,11 @@ TEST_F(RecoveryTest, KillsInAFloodLoseNoMemory) {
   FLOTILLA_OK(api().stream_create(&stream, CU_STREAM_NON_BLOCKING));
   for (int round = 0; round < 10; ++round) {
     pid_t const victim = worker_pid();
+    std::uint32_t const before = word(flooded);  // first: a busy machine delays this thread
     std::thread killer{[&] {
       std::this_thread::sleep_for(std::chrono::milliseconds{5});  // in the middle of the flood
       ::kill(victim, SIGKILL);
     }};
-    std::uint32_t const before = word(flooded);
     std::uint32_t launched = 0;
     while (add(add_to, flooded, 1, stream) == CUDA_SUCCESS) { ++launched; }
     killer.join();
