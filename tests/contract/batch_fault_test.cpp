@@ -139,8 +139,8 @@ TEST_F(BatchFaults, SuccessorOfALaunchThatFailedTwiceDoesNotRun) {
     if (nth > 16) { continue; }
     // The first template holds at least 16 tasks of the chain. The launch of this template fails,
     // so these tasks are launched separately. If one of the first 16 separate launches fails, a
-    // task of the chain must fail. On a busy machine the kernel may seem long, and then the template
-    // holds fewer tasks.
+    // task of the chain must fail. On a busy machine the kernel may seem long, so that the template
+    // holds fewer tasks: then try again.
     for (int attempt = 0; attempt < 50 && !failed; ++attempt) { failed = fails(nth); }
     EXPECT_TRUE(failed) << "launch " << nth;
   }

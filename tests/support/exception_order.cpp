@@ -102,7 +102,7 @@ void* __cxa_init_primary_exception(void* exception, std::type_info* type,
   return initialize(exception, type, ordered(exception, with));
 }
 
-/// std::exception_ptr::_M_release(). `owner` points to the only member, the address of the exception.
+/// std::exception_ptr::_M_release(). `owner` points to the only member, the exception's address.
 void release_exception(void** owner) noexcept
     __asm__("_ZNSt15__exception_ptr13exception_ptr10_M_releaseEv");
 void release_exception(void** owner) noexcept {

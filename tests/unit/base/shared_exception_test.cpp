@@ -53,8 +53,8 @@ std::size_t read(std::exception_ptr from) {
   } catch (std::exception const& why) { return std::string{why.what()}.size(); }
 }
 
-/// This thread reads the exception first. Another thread is its last owner. Nothing but the count of
-/// its owners orders them.
+/// This thread reads the exception first. Another thread is its last owner. Nothing but the count
+/// of its owners orders them.
 void share(std::exception_ptr what, bool last_one_reads) {
   std::atomic<bool> was_read{false};
   std::thread last{[&was_read, last_one_reads, last = what]() mutable {
