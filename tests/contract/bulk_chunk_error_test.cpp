@@ -17,7 +17,6 @@
 
 #include "contract/chunk_fixture.hpp"
 #include "contract/continuation.hpp"
-#include "support/child.hpp"
 
 namespace flotilla::test {
 namespace {
@@ -260,38 +259,6 @@ TEST_P(BulkChunkError, ChecksSeeEachItem) {
   expect_error<missing_dependency>([&] { (void)submit_bulk(rt(), write, n, add_to(value)); }, 1, n,
                                    "no order");
   rt().wait_idle();
-}
-
-class BulkChunkFault : public guest_test, public ::testing::WithParamInterface<int> {};
-INSTANTIATE_TEST_SUITE_P(workers, BulkChunkFault, ::testing::Values(0, 1, 2));
-
-void fault_in_chunk(int workers) {
-  runtime rt{{.devices = device_spec(1), .workers = workers}};
-  test_program const kernels{rt};
-  for (int i = 0; i < 20; ++i) { rt.submit(kernels.nothing.over(1, 1)()).wait(); }
-  rt.wait_idle();
-  auto const nothing = [](std::size_t) { return std::tuple{}; };
-  auto const submit = [&] {
-    return submit_bulk(rt, kernels.nothing.over(1, 1), 200, nothing, {.label = "faulty"});
-  };
-  ASSERT_TRUE(needs_few_batches(rt, 1, [&] { submit().wait(); })) << "the bulk must be one chunk";
-  testing::fault_kernel(rt.devices()[0], 1, driver_status::illegal_address);
-  std::string text;
-  for (int i = 0; i < 5 && text.empty(); ++i) {
-    try {
-      submit().wait();
-    } catch (poisoned const& why) { text = why.what(); }
-  }
-  EXPECT_THAT(text,
-              AllOf(HasSubstr("kernel 'nothing', items 0 to 199 of a bulk"), HasSubstr("faulty")));
-  EXPECT_THROW((void)submit(), poisoned);
-}
-
-// requirement: if an item of a chunk faults, the error names the items of the chunk as suspects,
-// and the runtime ends
-TEST_P(BulkChunkFault, ItemsAreSuspects) {
-  FLOTILLA_NEED_CPU_DRIVER();
-  FLOTILLA_EXPECT_IN_CHILD([] { fault_in_chunk(GetParam()); });
 }
 
 }  // namespace

@@ -4,7 +4,6 @@
 // The check of the order: two tasks that use the same memory without an order are found at the
 // submit of the later task. Everything that gives tasks an order prevents the report.
 
-#include <coroutine>
 #include <latch>
 #include <optional>
 #include <thread>
@@ -16,6 +15,7 @@
 #include "support/device_names.hpp"
 #include "support/devices.hpp"
 #include "support/eventually.hpp"
+#include "support/fire_and_forget.hpp"
 #include "support/guest_test.hpp"
 #include "support/hold.hpp"
 #include "support/kernels.hpp"
@@ -192,16 +192,6 @@ TEST_F(CheckOrder, ContinuationsPreventReports) {
   completion const both = when_all(b).then([&](std::exception_ptr) { write_data().wait(); });
   both.wait();
 }
-
-struct fire_and_forget {
-  struct promise_type {
-    fire_and_forget get_return_object() { return {}; }
-    std::suspend_never initial_suspend() { return {}; }
-    std::suspend_never final_suspend() noexcept { return {}; }
-    void return_void() {}
-    void unhandled_exception() { ADD_FAILURE() << "the coroutine threw"; }
-  };
-};
 
 // requirement
 TEST_F(CheckOrder, CoroutinesPreventReports) {

@@ -6,7 +6,6 @@
 #include <flotilla/task/coroutine.hpp>
 
 #include <atomic>
-#include <coroutine>
 #include <exception>
 #include <stdexcept>
 #include <stop_token>
@@ -15,6 +14,7 @@
 #include "support/child.hpp"
 #include "support/contract_test.hpp"
 #include "support/driver_in_use.hpp"
+#include "support/fire_and_forget.hpp"
 
 namespace flotilla::test {
 namespace {
@@ -24,18 +24,6 @@ FLOTILLA_CONTRACT(Coroutine);
 
 struct my_error : std::runtime_error {
   my_error() : std::runtime_error{"mine"} {}
-};
-
-/// The return type of a coroutine that starts at once. No object owns the coroutine, and no code
-/// awaits it.
-struct fire_and_forget {
-  struct promise_type {
-    fire_and_forget get_return_object() noexcept { return {}; }
-    std::suspend_never initial_suspend() noexcept { return {}; }
-    std::suspend_never final_suspend() noexcept { return {}; }
-    void return_void() noexcept {}
-    void unhandled_exception() noexcept { std::terminate(); }
-  };
 };
 
 fire_and_forget add_up(runtime& rt, test_program const& kernels, device_word& value, int times,

@@ -1,0 +1,68 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
+// A kernel faults in a chunk of a bulk.
+
+#include <sys/wait.h>
+
+#include <cstddef>
+#include <cstdlib>
+#include <string>
+#include <tuple>
+
+#include <flotilla/testing/fault_injection.hpp>
+
+#include "contract/chunk_fixture.hpp"
+#include "support/child.hpp"
+
+namespace flotilla::test {
+namespace {
+
+class BulkChunkFault : public guest_test, public ::testing::WithParamInterface<int> {};
+INSTANTIATE_TEST_SUITE_P(workers, BulkChunkFault, ::testing::Values(0, 1, 2));
+
+/// The exit status of the child if the bulk was no chunk. A busy machine may measure the kernel as
+/// long, even after it has measured it as short.
+constexpr int without_chunk = 77;
+
+void fault_in_chunk(int workers) {
+  runtime rt{{.devices = device_spec(1), .workers = workers}};
+  test_program const kernels{rt};
+  for (int i = 0; i < 20; ++i) { rt.submit(kernels.nothing.over(1, 1)()).wait(); }
+  rt.wait_idle();
+  auto const nothing = [](std::size_t) { return std::tuple{}; };
+  auto const submit = [&] {
+    return submit_bulk(rt, kernels.nothing.over(1, 1), 200, nothing, {.label = "faulty"});
+  };
+  ASSERT_TRUE(needs_few_batches(rt, 1, [&] { submit().wait(); })) << "the bulk must be one chunk";
+  testing::fault_kernel(rt.devices()[0], 1, driver_status::illegal_address);
+  std::string text;
+  for (int i = 0; i < 5 && text.empty(); ++i) {
+    try {
+      submit().wait();
+    } catch (poisoned const& why) { text = why.what(); }
+  }
+  if (text.find("200 tasks") != std::string::npos) { std::exit(without_chunk); }
+  EXPECT_THAT(text,
+              AllOf(HasSubstr("kernel 'nothing', items 0 to 199 of a bulk"), HasSubstr("faulty")));
+  EXPECT_THROW((void)submit(), poisoned);
+}
+
+// requirement: if an item of a chunk faults, the error names the items of the chunk as suspects,
+// and the runtime ends
+TEST_P(BulkChunkFault, ItemsAreSuspects) {
+  FLOTILLA_NEED_CPU_DRIVER();
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  int code = without_chunk;
+  auto const ended = [&](int status) {
+    code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    return code == 0 || code == without_chunk;
+  };
+  for (int attempt = 0; attempt < 20 && code == without_chunk; ++attempt) {
+    EXPECT_EXIT(run_and_exit([] { fault_in_chunk(GetParam()); }), ended, "");
+  }
+  EXPECT_EQ(code, 0) << "the bulk was never one chunk";
+}
+
+}  // namespace
+}  // namespace flotilla::test
