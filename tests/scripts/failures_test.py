@@ -27,10 +27,12 @@ add_test(cannot_start "/no/such/program")
 class Failures(unittest.TestCase):
     ctest = script = ""
 
-    def printed(self, tests: str) -> list[str]:
+    def printed(self, *runs: str) -> list[str]:
+        """What the script prints after runs of these tests in the same folder."""
         with tempfile.TemporaryDirectory() as folder:
-            pathlib.Path(folder, "CTestTestfile.cmake").write_text(tests)
-            subprocess.run([self.ctest], cwd=folder, capture_output=True, check=False)
+            for tests in runs:
+                pathlib.Path(folder, "CTestTestfile.cmake").write_text(tests)
+                subprocess.run([self.ctest], cwd=folder, capture_output=True, check=False)
             run = subprocess.run([self.script, folder], capture_output=True, text=True, check=True)
             return run.stdout.splitlines()
 
@@ -51,6 +53,10 @@ class Failures(unittest.TestCase):
 
     def test_prints_nothing_if_all_passed(self) -> None:
         self.assertEqual(self.printed('add_test(a "/bin/sh" "-c" "exit 0")'), [])
+
+    def test_prints_nothing_of_an_earlier_run(self) -> None:
+        runs = ('add_test(a "/bin/sh" "-c" "exit 1")', 'add_test(a "/bin/sh" "-c" "exit 0")')
+        self.assertEqual(self.printed(*runs), [])
 
 
 if __name__ == "__main__":
