@@ -5,6 +5,7 @@
 
 #include <sys/wait.h>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdlib>
 #include <string>
@@ -21,8 +22,8 @@ namespace {
 class BulkChunkFault : public guest_test, public ::testing::WithParamInterface<int> {};
 INSTANTIATE_TEST_SUITE_P(workers, BulkChunkFault, ::testing::Values(0, 1, 2));
 
-/// The exit status of the child if the bulk was no chunk. A busy machine may measure the kernel as
-/// long, even after it has measured it as short.
+/// The exit status of the child if the bulk was not one chunk. A busy machine may measure the
+/// kernel as long, even after it has measured it as short.
 constexpr int without_chunk = 77;
 
 void fault_in_chunk(int workers) {
@@ -34,7 +35,10 @@ void fault_in_chunk(int workers) {
   auto const submit = [&] {
     return submit_bulk(rt, kernels.nothing.over(1, 1), 200, nothing, {.label = "faulty"});
   };
-  ASSERT_TRUE(needs_few_batches(rt, 1, [&] { submit().wait(); })) << "the bulk must be one chunk";
+  auto const several = [&] {
+    for (int i = 0; i < 5; ++i) { submit().wait(); }
+  };
+  ASSERT_TRUE(needs_few_batches(rt, 5, several)) << "each bulk must be one chunk";
   testing::fault_kernel(rt.devices()[0], 1, driver_status::illegal_address);
   std::string text;
   for (int i = 0; i < 5 && text.empty(); ++i) {
@@ -42,9 +46,8 @@ void fault_in_chunk(int workers) {
       submit().wait();
     } catch (poisoned const& why) { text = why.what(); }
   }
-  if (text.find("200 tasks") != std::string::npos) { std::exit(without_chunk); }
-  EXPECT_THAT(text,
-              AllOf(HasSubstr("kernel 'nothing', items 0 to 199 of a bulk"), HasSubstr("faulty")));
+  EXPECT_THAT(text, AllOf(HasSubstr("kernel 'nothing'"), HasSubstr("faulty")));
+  if (text.find("items 0 to 199 of a bulk") == std::string::npos) { std::exit(without_chunk); }
   EXPECT_THROW((void)submit(), poisoned);
 }
 
@@ -58,7 +61,8 @@ TEST_P(BulkChunkFault, ItemsAreSuspects) {
     code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
     return code == 0 || code == without_chunk;
   };
-  for (int attempt = 0; attempt < 20 && code == without_chunk; ++attempt) {
+  auto const end = std::chrono::steady_clock::now() + test_timeout;
+  while (code == without_chunk && std::chrono::steady_clock::now() < end) {
     EXPECT_EXIT(run_and_exit([] { fault_in_chunk(GetParam()); }), ended, "");
   }
   EXPECT_EQ(code, 0) << "the bulk was never one chunk";
