@@ -46,9 +46,14 @@ void fault_in_chunk(int workers) {
       submit().wait();
     } catch (poisoned const& why) { text = why.what(); }
   }
-  EXPECT_THAT(text, AllOf(HasSubstr("kernel 'nothing'"), HasSubstr("faulty")));
-  if (text.find("items 0 to 199 of a bulk") == std::string::npos) { std::exit(without_chunk); }
   EXPECT_THROW((void)submit(), poisoned);
+  auto const has = [&](char const* part) { return text.find(part) != std::string::npos; };
+  // Single tasks, or the first of several chunks. No other text is a reason to try again.
+  bool const is_divided =
+      has(" tasks: kernel 'nothing'") || (has("items 0 to ") && !has("items 0 to 199 of a bulk"));
+  if (is_divided && has("faulty") && !::testing::Test::HasFailure()) { std::exit(without_chunk); }
+  EXPECT_THAT(text,
+              AllOf(HasSubstr("kernel 'nothing', items 0 to 199 of a bulk"), HasSubstr("faulty")));
 }
 
 // requirement: if an item of a chunk faults, the error names the items of the chunk as suspects,
@@ -65,7 +70,7 @@ TEST_P(BulkChunkFault, ItemsAreSuspects) {
   while (code == without_chunk && std::chrono::steady_clock::now() < end) {
     EXPECT_EXIT(run_and_exit([] { fault_in_chunk(GetParam()); }), ended, "");
   }
-  EXPECT_EQ(code, 0) << "the bulk was never one chunk";
+  EXPECT_NE(code, without_chunk) << "the bulk was never one chunk";
 }
 
 }  // namespace

@@ -112,9 +112,10 @@ void release_exception(void** owner) noexcept {
   release(owner);
 }
 
-/// A handler ends. This pointer's destructor calls release_exception().
+/// A handler ends.
 void __cxa_end_catch() {
   static auto* const end = original<void()>("__cxa_end_catch");
+  // The destructor of the pointer that this call returns calls release_exception().
   static_cast<void>(std::current_exception());
   end();
 }

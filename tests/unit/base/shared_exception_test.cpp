@@ -9,7 +9,6 @@
 #include <chrono>
 #include <exception>
 #include <functional>
-#include <memory>
 #include <new>
 #include <stdexcept>
 #include <string>
