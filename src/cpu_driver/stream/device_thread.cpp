@@ -62,10 +62,15 @@ void device_thread::wait_for_abandon() noexcept {
 }
 
 void device_thread::run() noexcept {
-  while (!stopping_.load(std::memory_order_acquire)) {
+  while (true) {
+    // Another thread writes what it asks for and then calls wake(). This thread must take the call
+    // first and then read what was asked. In the other order, it could take the call and miss the
+    // request, and then sleep for ever.
+    recheck_ |= inbox_.take_wake();
+    // acquire: pairs with the release in stop()
+    if (stopping_.load(std::memory_order_acquire)) { break; }
     // acquire: pairs with the release in wait_for_abandon, so this round sees the fault
     std::uint64_t const asked = asked_to_abandon_.load(std::memory_order_acquire);
-    recheck_ |= inbox_.take_wake();
     take_arrivals();
     if (fault::status(device_) != CUDA_SUCCESS) { abandon_all(); }
     abandoned_.store(asked,

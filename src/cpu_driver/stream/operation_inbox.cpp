@@ -21,7 +21,9 @@ void operation_inbox::push(operation* added) noexcept {
 }
 
 void operation_inbox::wake() noexcept {
-  woken_.store(true, std::memory_order_release);  // pairs with the acquire in take_wake()
+  // release: pairs with the acquire in take_wake(). An exchange, not a store: take_wake() then sees
+  // what every earlier caller wrote, not only what the last one wrote.
+  woken_.exchange(true, std::memory_order_release);
   { std::lock_guard const lock(mutex_); }
   wake_.notify_one();
 }

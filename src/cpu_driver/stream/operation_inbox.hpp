@@ -29,7 +29,8 @@ class operation_inbox {
     // acquire: pairs with the release in push()
     return newest_.load(std::memory_order_acquire) == nullptr;
   }
-  /// Whether wake() was called since the last take_wake().
+  /// Whether wake() was called since the last take_wake(). What a thread wrote before it called
+  /// wake() must be read after take_wake(), not before: nothing calls again for it.
   [[nodiscard]] bool take_wake() noexcept;
   /// Whether there is an operation, or whether wake() was called since the last take_wake().
   [[nodiscard]] bool called() const noexcept {

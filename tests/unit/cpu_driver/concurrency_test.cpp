@@ -185,5 +185,20 @@ TEST_F(ConcurrencyTest, AFaultReleasesEveryThreadThatWaits) {
   fault.join();
 }
 
+// requirement: a device thread answers whenever it is asked, also if it is about to sleep. See
+// device_thread_model_test.cpp
+TEST_F(ConcurrencyTest, ALostDeviceIsReplacedWheneverItIsAsked) {
+  CUstream const where = stream();
+  control().confine_faults(0, true);
+  constexpr int losses = 20'000;
+  for (int i = 0; i < losses; ++i) {
+    EXPECT_OK(launch("nothing", where));
+    control().lose_device(0, CUDA_ERROR_LAUNCH_FAILED);
+    control().replace_device(0);
+  }
+  EXPECT_OK(cu::cuStreamSynchronize(where));
+  control().confine_faults(0, false);
+}
+
 }  // namespace
 }  // namespace flotilla::cpu_driver
