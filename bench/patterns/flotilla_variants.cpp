@@ -29,7 +29,8 @@ class submit_variant final : public variant {
   void run() override {
     std::vector<task_graph::task> const& tasks = graph_->tasks();
     for (std::size_t i = 0; i < tasks.size(); ++i) {
-      task_options options{.device = devices_.device(i)};
+      task_options options;
+      options.device = devices_.device(i);
       for (std::uint32_t const each : graph_->predecessors(i)) {
         options.after.add(ticket_of(tasks[each]));
       }

@@ -85,7 +85,8 @@ class plain_tasks {
         readers_(count) {}
   void submit(std::int64_t i) {
     auto const [to, a, b, c] = used_by(i);
-    task_options options{.device = device_ordinal{0}};
+    task_options options;
+    options.device = device_ordinal{0};
     for (std::size_t const each : {to, a, b, c}) {
       if (writers_[each].valid()) { options.after.add(writers_[each]); }
     }

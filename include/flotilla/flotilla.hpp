@@ -38,6 +38,7 @@
 #include <flotilla/memory/host_span.hpp>
 #include <flotilla/memory/memory_op.hpp>
 #include <flotilla/runtime.hpp>
+#include <flotilla/runtime_options.hpp>
 #include <flotilla/settings/checks.hpp>
 #include <flotilla/settings/context_source.hpp>
 #include <flotilla/settings/explanations.hpp>

@@ -108,7 +108,7 @@ template <class... Parameters>
 /// Cost    One cuEventQuery in each pass of the device. While the task is open, a worker polls, and
 ///         follows the device's wait policy.
 FLOTILLA_EXPORT ticket submit_event(runtime& owner, CUevent_st* event,
-                                    task_options const& options = {});
+                                    task_options const& options = detail::default_options);
 
 /// Makes a stream of the application wait until the task has ended, successfully or not. Work that
 /// is put into the stream after this call begins after that. However many streams share a hardware

@@ -3,17 +3,13 @@
 #pragma once
 /// The runtime: it has one floating context for each device, and threads that drive the devices.
 
-#include <chrono>
-#include <cstddef>
-#include <exception>
 #include <filesystem>
-#include <functional>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include <flotilla/detail/call_form.hpp>
 #include <flotilla/detail/export.hpp>
 #include <flotilla/device/counters.hpp>
 #include <flotilla/device/device.hpp>
@@ -28,103 +24,16 @@
 #include <flotilla/memory/host_buffer.hpp>
 #include <flotilla/memory/host_span.hpp>
 #include <flotilla/memory/memory_op.hpp>
-#include <flotilla/settings/checks.hpp>
-#include <flotilla/settings/settings.hpp>
+#include <flotilla/runtime_options.hpp>
 #include <flotilla/settings/settings_report.hpp>
 #include <flotilla/task/callable.hpp>
 #include <flotilla/task/completion.hpp>
 #include <flotilla/task/dependency_list.hpp>
-#include <flotilla/task/executor.hpp>
-#include <flotilla/task/placement.hpp>
 #include <flotilla/task/task_options.hpp>
 #include <flotilla/task/ticket.hpp>
 
 namespace flotilla {
 inline namespace v0_1 {
-
-/// How often the worker process of an isolated device may be replaced. The terms are those of OTP.
-/// Empty members have the values of the settings "restart.intensity" and so on (settings.hpp).
-struct restart_options {
-  /// If a device is lost more often than this within `period`, it is quarantined. 0: at the first
-  /// loss. The default is 10.
-  std::optional<unsigned> intensity{};
-  /// The default is 60 s. Must be at least 1 ms and at most 24 h.
-  std::optional<std::chrono::milliseconds> period{};
-  /// The time between a loss and the next worker process, if the device was lost before within
-  /// `period`. The default is 0. Must be at most 24 h.
-  std::optional<std::chrono::milliseconds> back_off{};
-};
-
-struct runtime_options {
-  static constexpr int automatic = -1;
-
-  /// The devices of the runtime. Only these devices get a context. The text is a list, separated by
-  /// commas, of "auto", "cuda", "cuda:0,2", "cpu", "cpu:4", or a UUID or PCI id as printed by
-  /// `flotilla devices`. "auto" means all GPUs, or CPU devices if there is no GPU. "cpu:4" means
-  /// four CPU devices. Any item except "auto" may end with a division such as "/green:16*8": each
-  /// device of the item becomes eight devices, each of which is a green context with 16
-  /// multiprocessors. If empty, the environment variable FLOTILLA_DEVICES is used. If that variable
-  /// is not set either, "auto" is used.
-  std::string devices{};
-  /// The maximum number of oneTBB threads that drive devices at the same time. With 0, the runtime
-  /// is in single-threaded mode: tasks make progress only inside `pump()` and waits. `automatic`
-  /// means the number of devices, but at most cores - 1 and at least 1. Unless it is 0, up to three
-  /// more threads of oneTBB take part in large copies of pageable memory.
-  int workers = automatic;
-  /// The maximum number of open tasks of one device, between 64 and 65000. If empty, the setting
-  /// "window" applies. The default of that setting is 16384. A task's place becomes free shortly
-  /// after its ticket is ready, so a `try_submit` right after a wait may still find no place.
-  std::optional<std::size_t> window{};
-  /// The time for which an idle worker polls for more work before the worker ends. The wait
-  /// policies of the devices decide whether the worker spins or yields. If all policies are
-  /// `blocking`, an idle worker ends at once.
-  std::chrono::microseconds linger{50};
-  /// Settings of the devices. They override the settings of the environment (see settings.hpp).
-  flotilla::settings settings{};
-  /// If false, the constructor of the runtime throws when the driver refuses a setting. If true,
-  /// the driver's default remains, and the settings report shows the refusal. A context source that
-  /// the driver refuses is always an error.
-  bool best_effort = false;
-  /// Chooses the device for tasks that name no device. Null means any_device.
-  std::shared_ptr<flotilla::placement> placement{};
-  /// Called with the error of each posted task that failed. The error is the one that
-  /// `ticket::wait` would throw. If the driver is poisoned, one call reports the error for all open
-  /// posted tasks. The function runs as a continuation (see ticket::then), possibly on several
-  /// threads at the same time. If empty, the errors are printed on stderr.
-  std::function<void(std::exception_ptr)> on_error{};
-  /// The checks that the runtime makes on every submitted task. If empty, the environment variable
-  /// FLOTILLA_CHECK is used. By default, the runtime makes none of these checks.
-  std::optional<flotilla::checks> checks{};
-  /// If true, tasks of one kernel that may run side by side are launched as one grid, provided that
-  /// the kernel has a twin (docs/kernels.md#twins), also in recordings. If false, each task is a
-  /// kernel launch of its own. The results are the same, but the tasks of a grid end together. With
-  /// grids, tasks without an order between them also run at the same time on CPU devices, which
-  /// otherwise run one kernel after the other. Such tasks must not write the same memory, as on a
-  /// GPU. Small copies and fills also share grids on GPUs.
-  bool fuse_launches = true;
-  /// Decides which threads run continuations. Null: threads of the runtime, see executor. In
-  /// single-threaded mode, null means that continuations run inside `pump()` and waits. The runtime
-  /// keeps the executor until the runtime and the last ticket are gone.
-  std::shared_ptr<executor> continuation_executor{};
-  /// If a callable runs longer than this, the runtime prints its label, its device and its time on
-  /// stderr, after the callable has returned. The runtime does so only once. It does the same for a
-  /// continuation that runs inside `pump()` or a wait while a task is open, because then the
-  /// devices of the runtime are stalled. Zero: no report.
-  std::chrono::milliseconds report_calls_longer_than{10};
-  /// If work that was launched on a device does not end for so long, the device is stuck: see
-  /// device_health. The runtime prints the tasks on stderr. A thread of the runtime looks at the
-  /// devices eight times in this time, but at most every millisecond and at least every second.
-  /// Zero: no device is ever stuck. Must not be negative. If an isolated device is stuck, its
-  /// worker process is ended and replaced: see device_fault.
-  std::chrono::milliseconds stuck_after{0};
-  /// The program `flotilla-worker`, which runs isolated devices (settings, "isolation"). If empty,
-  /// the environment variable FLOTILLA_WORKER, except in set-user-id programs. If that is not set
-  /// either, the program is looked for next to flotilla's own library. The first runtime of the
-  /// process with an isolated device chooses the program.
-  std::string worker_path{};
-  /// For isolated devices: when a device that was lost is not replaced any more.
-  restart_options restart{};
-};
 
 /// Runs tasks on its devices. Make one runtime early and keep it: a context on a GPU costs about
 /// 0.1 s and 0.5 GiB.
@@ -209,25 +118,32 @@ class FLOTILLA_EXPORT runtime {
   /// Blocks  only while the device's window is full. Then the caller helps to drain the device.
   /// Cost    no driver call. The call allocates memory only for more than 128 bytes of arguments, a
   ///         callable of more than 64 bytes, or more than 4 tasks in `after`.
-  ticket submit(launch const& what, task_options const& options = detail::default_options);
-  ticket submit(memory_op const& what, task_options const& options = {});
+  ticket submit(launch const& what, task_options const& options = {}) {
+    return detail::in_short_form(
+        options, [&](auto const&... how) { return detail::submit_launch(*impl_, what, how...); });
+  }
+  ticket submit(memory_op const& what, task_options const& options = detail::default_options);
   /// A worker, or a thread that waits or pumps, calls `what` and then destroys `what`. The device's
   /// context is current during both. The ticket reports the exception of `what`.
-  ticket submit(callable what, task_options const& options = {});
+  ticket submit(callable what, task_options const& options = detail::default_options);
 
   /// These functions do the same as `submit`, except if the window is full. In that case they
   /// submit nothing and return an empty optional at once.
-  [[nodiscard]] std::optional<ticket> try_submit(launch const& what,
-                                                 task_options const& options = {});
-  [[nodiscard]] std::optional<ticket> try_submit(memory_op const& what,
-                                                 task_options const& options = {});
-  [[nodiscard]] std::optional<ticket> try_submit(callable&& what, task_options const& options = {});
+  [[nodiscard]] std::optional<ticket> try_submit(
+      launch const& what, task_options const& options = detail::default_options);
+  [[nodiscard]] std::optional<ticket> try_submit(
+      memory_op const& what, task_options const& options = detail::default_options);
+  [[nodiscard]] std::optional<ticket> try_submit(
+      callable&& what, task_options const& options = detail::default_options);
 
   /// These functions do the same as `submit`, but without a ticket. If the task fails,
   /// `runtime_options::on_error` gets the error. `wait_idle` and the destructor wait for the task.
-  void post(launch const& what, task_options const& options = detail::default_options);
-  void post(memory_op const& what, task_options const& options = {});
-  void post(callable what, task_options const& options = {});
+  void post(launch const& what, task_options const& options = {}) {
+    detail::in_short_form(options,
+                          [&](auto const&... how) { detail::post_launch(*impl_, what, how...); });
+  }
+  void post(memory_op const& what, task_options const& options = detail::default_options);
+  void post(callable what, task_options const& options = detail::default_options);
 
   /// Makes one bounded pass over all devices that no other thread drives: it launches waiting tasks
   /// and retires ended tasks. In single-threaded mode, it then runs up to 64 continuations that are

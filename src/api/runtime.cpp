@@ -15,16 +15,12 @@ inline namespace v0_1 {
 namespace {
 
 // constexpr: it exists before and after all other static objects, which may submit tasks.
-constexpr task_options no_options;
+constexpr task_options no_options{.after = detail::access::constant_list(),
+                                  .after_end = detail::access::constant_list()};
 
-/// Calls `submit(options)` with plain_options or with `options`.
-template <class Submit>
-void with_options(task_options const& options, Submit const& submit) {
-  if (&options == &detail::default_options) {
-    submit(dispatch::plain_options{});
-  } else {
-    submit(options);
-  }
+std::optional<device_ordinal> ordinal_of(detail::device_number device) noexcept {
+  if (device == detail::any_device) { return std::nullopt; }
+  return device_ordinal{static_cast<unsigned>(device)};
 }
 
 /// Checks that `file` is a readable, nonempty file, because the driver's errors for other files are
@@ -89,12 +85,37 @@ program runtime::load(std::filesystem::path const& file) {
   return detail::access::make_program(*impl_, state.programs.load(name, nullptr, file.string()));
 }
 
-ticket runtime::submit(launch const& what, task_options const& options) {
+ticket detail::submit_launch(runtime_impl& runtime, launch const& what,
+                             detail::device_number device) {
   ticket made;
-  with_options(options, [&](auto const& how) {
-    state_of(impl_).tasks.submit(what, how, dispatch::when_full::wait, &made);
-  });
+  state_of(&runtime).tasks.submit(what, dispatch::device_option{ordinal_of(device)},
+                                  dispatch::when_full::wait, &made);
   return made;
+}
+ticket detail::submit_launch(runtime_impl& runtime, launch const& what,
+                             detail::device_number device, std::span<task_id const> after) {
+  ticket made;
+  state_of(&runtime).tasks.submit(what, dispatch::order_options{{ordinal_of(device)}, {after}},
+                                  dispatch::when_full::wait, &made);
+  return made;
+}
+ticket detail::submit_launch(runtime_impl& runtime, launch const& what,
+                             task_options const& options) {
+  ticket made;
+  state_of(&runtime).tasks.submit(what, options, dispatch::when_full::wait, &made);
+  return made;
+}
+void detail::post_launch(runtime_impl& runtime, launch const& what, detail::device_number device) {
+  state_of(&runtime).tasks.submit(what, dispatch::device_option{ordinal_of(device)},
+                                  dispatch::when_full::wait, nullptr);
+}
+void detail::post_launch(runtime_impl& runtime, launch const& what, detail::device_number device,
+                         std::span<task_id const> after) {
+  state_of(&runtime).tasks.submit(what, dispatch::order_options{{ordinal_of(device)}, {after}},
+                                  dispatch::when_full::wait, nullptr);
+}
+void detail::post_launch(runtime_impl& runtime, launch const& what, task_options const& options) {
+  state_of(&runtime).tasks.submit(what, options, dispatch::when_full::wait, nullptr);
 }
 ticket runtime::submit(memory_op const& what, task_options const& options) {
   ticket made;
@@ -128,11 +149,6 @@ std::optional<ticket> runtime::try_submit(callable&& what, task_options const& o
     made.reset();
   }
   return made;
-}
-void runtime::post(launch const& what, task_options const& options) {
-  with_options(options, [&](auto const& how) {
-    state_of(impl_).tasks.submit(what, how, dispatch::when_full::wait, nullptr);
-  });
 }
 void runtime::post(memory_op const& what, task_options const& options) {
   state_of(impl_).tasks.submit(detail::access::command(what), options, dispatch::when_full::wait,

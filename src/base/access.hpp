@@ -46,6 +46,10 @@ struct access {
     return launch.status_offset_;
   }
   static memory_command const& command(memory_op const& op) noexcept { return op.command_; }
+  /// Returns an empty list that is a constant expression.
+  static constexpr dependency_list constant_list() noexcept {
+    return dependency_list{dependency_list::constant{}};
+  }
   static program make_program(runtime_impl& impl, std::uint32_t index) noexcept {
     return {impl, index};
   }

@@ -118,7 +118,7 @@ class FLOTILLA_EXPORT flow {
   ///         host task, also inside a host task) a full window throws window_full instead. Inside
   ///         a callable or host task, a driver without memory throws driver_error.
   /// Cost    a lock and no driver call, except to allocate memory.
-  ticket submit(data_launch const& what, task_options const& options = {}) {
+  ticket submit(data_launch const& what, task_options const& options = detail::default_options) {
     ticket made;
     submit_launch(what, options, &made);
     return made;
@@ -128,7 +128,8 @@ class FLOTILLA_EXPORT flow {
   /// the data in `with`, in this order; tokens have no view. The function must use the memory only
   /// in work that it enqueues on its stream. See runtime::submit.
   template <class... Uses, class F>
-  ticket submit(data_list<Uses...> const& with, F&& function, task_options const& options = {}) {
+  ticket submit(data_list<Uses...> const& with, F&& function,
+                task_options const& options = detail::default_options) {
     ticket made;
     submit_callable(with, std::forward<F>(function), options, &made);
     return made;
@@ -138,7 +139,7 @@ class FLOTILLA_EXPORT flow {
   /// `with`, in host memory. See flotilla::submit_host.
   template <class... Uses, class F>
   ticket submit_host(data_list<Uses...> const& with, F&& function,
-                     task_options const& options = {}) {
+                     task_options const& options = detail::default_options) {
     ticket made;
     submit_host_function(with, std::forward<F>(function), options, &made);
     return made;
@@ -146,15 +147,17 @@ class FLOTILLA_EXPORT flow {
 
   /// These functions do the same as `submit` and `submit_host`, but without a ticket. If the task
   /// fails, `runtime_options::on_error` gets the error.
-  void post(data_launch const& what, task_options const& options = {}) {
+  void post(data_launch const& what, task_options const& options = detail::default_options) {
     submit_launch(what, options, nullptr);
   }
   template <class... Uses, class F>
-  void post(data_list<Uses...> const& with, F&& function, task_options const& options = {}) {
+  void post(data_list<Uses...> const& with, F&& function,
+            task_options const& options = detail::default_options) {
     submit_callable(with, std::forward<F>(function), options, nullptr);
   }
   template <class... Uses, class F>
-  void post_host(data_list<Uses...> const& with, F&& function, task_options const& options = {}) {
+  void post_host(data_list<Uses...> const& with, F&& function,
+                 task_options const& options = detail::default_options) {
     submit_host_function(with, std::forward<F>(function), options, nullptr);
   }
 

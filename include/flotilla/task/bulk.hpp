@@ -190,7 +190,7 @@ ticket submit_launches(runtime& rt, Kernel const& kernel, std::size_t count,
 ///         ended tasks, and a wait with `blocking` alternates between sleeping and polling.
 template <detail::shaped_kernel Kernel, std::ranges::input_range Range>
 ticket submit_bulk(runtime& rt, Kernel const& kernel, Range&& arguments,
-                   task_options const& options = {}) {
+                   task_options const& options = detail::default_options) {
   std::size_t const count = detail::size_of_range(arguments);
   return detail::submit_launches(
       rt, kernel, count, [&](auto const& add) { detail::for_each_element(arguments, count, add); },
@@ -204,7 +204,7 @@ ticket submit_bulk(runtime& rt, Kernel const& kernel, Range&& arguments,
 /// @throws the exceptions of `function`
 template <detail::shaped_kernel Kernel, std::integral Count, std::invocable<std::size_t> Function>
 ticket submit_bulk(runtime& rt, Kernel const& kernel, Count count, Function&& function,
-                   task_options const& options = {}) {
+                   task_options const& options = detail::default_options) {
   std::size_t const items = detail::bulk_count(count);
   return detail::submit_launches(
       rt, kernel, items,
@@ -222,7 +222,7 @@ ticket submit_bulk(runtime& rt, Kernel const& kernel, Count count, Function&& fu
 /// apply.
 template <std::ranges::input_range Range>
 requires detail::bulk_item<std::ranges::range_reference_t<Range>> ticket
-submit_bulk(runtime& rt, Range&& items, task_options const& options = {}) {
+submit_bulk(runtime& rt, Range&& items, task_options const& options = detail::default_options) {
   std::size_t const count = detail::size_of_range(items);
   return detail::submit_items(
       rt, count,
@@ -244,7 +244,8 @@ submit_bulk(runtime& rt, Range&& items, task_options const& options = {}) {
 /// functions above apply.
 template <std::integral Count, std::invocable<std::size_t> Function>
 requires detail::bulk_item<std::invoke_result_t<Function&, std::size_t>> ticket
-submit_bulk(runtime& rt, Count count, Function&& function, task_options const& options = {}) {
+submit_bulk(runtime& rt, Count count, Function&& function,
+            task_options const& options = detail::default_options) {
   std::size_t const items = detail::bulk_count(count);
   return detail::submit_items(
       rt, items,

@@ -33,8 +33,9 @@ class dependency_list {
     task_id id;
   };
 
-  // Not defaulted: `{}` would then set the whole object to zeros, even the memory of the ids.
-  constexpr dependency_list() noexcept {}
+  // Not constexpr: g++ makes an empty constexpr list by setting the whole object to zeros, even the
+  // memory of the ids.
+  dependency_list() noexcept {}
   dependency_list(dependency_list const& other) : size_{other.size_}, all_{other.all_} {
     copy_first(other);
   }
@@ -44,7 +45,7 @@ class dependency_list {
     copy_first(other);
     return *this;
   }
-  ~dependency_list() = default;
+  [[gnu::always_inline]] constexpr ~dependency_list() {}
   /// Makes a list of tickets, ids and recorded tasks: `{a, b.id(), c}`. This is no constructor from
   /// an initializer_list, because g++ 12 cannot compile such a list in a co_await expression.
   template <class... Tasks>
@@ -78,6 +79,9 @@ class dependency_list {
 
  private:
   friend struct detail::access;
+  struct constant {};
+  constexpr explicit dependency_list(constant) noexcept {}
+
   static constexpr std::size_t inline_size = 8;
   // This bit is set in task_id::runtime if the id names a task of a recording.
   static constexpr std::uint64_t recording_bit = std::uint64_t{1} << 63;
@@ -99,6 +103,7 @@ class dependency_list {
     id_array(id_array const& other) : size_{other.size_} {
       if (size_ == 0) { return; }
       ids_ = new task_id[size_];
+      owner_ = this;
       std::copy_n(other.ids_, size_, ids_);
     }
     id_array& operator=(id_array other) noexcept {
@@ -108,7 +113,7 @@ class dependency_list {
       owner_ = this;
       return *this;
     }
-    constexpr ~id_array() {
+    [[gnu::always_inline]] constexpr ~id_array() {
       if (owner_ == this) { delete[] ids_; }
     }
     [[nodiscard]] task_id const* data() const noexcept { return ids_; }
@@ -130,8 +135,8 @@ class dependency_list {
 
    private:
     task_id* ids_ = nullptr;
-    std::size_t size_ = 0;  // how many entries fit
-    id_array const* owner_ = this;
+    std::size_t size_ = 0;             // how many entries fit
+    id_array const* owner_ = nullptr;  // null: no memory was allocated
   };
 
   /// The first entries. It is a union, so that an empty list need not initialize them.

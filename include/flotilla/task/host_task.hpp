@@ -59,7 +59,8 @@ template <class F>
 /// Cost     several allocations and a lock, and the wake-up of a thread.
 template <class F>
 requires std::invocable < std::decay_t<F>
-& > ticket submit_host(runtime& rt, F&& function, task_options const& options = {}) {
+& > ticket submit_host(runtime& rt, F&& function,
+                       task_options const& options = detail::default_options) {
   return detail::submit_host_function(rt, detail::make_host_function(std::forward<F>(function)),
                                       options);
 }

@@ -71,9 +71,9 @@ class FLOTILLA_EXPORT [[nodiscard]] reservation {
   /// @throws the exceptions of runtime::submit except window_full. The place stays reserved then,
   ///         and `what` is unchanged.
   /// Blocks  never.
-  ticket submit(launch const& what, task_options const& options = {});
-  ticket submit(memory_op const& what, task_options const& options = {});
-  ticket submit(callable&& what, task_options const& options = {});
+  ticket submit(launch const& what, task_options const& options = detail::default_options);
+  ticket submit(memory_op const& what, task_options const& options = detail::default_options);
+  ticket submit(callable&& what, task_options const& options = detail::default_options);
 
   /// Returns how many places are left, for all devices together.
   [[nodiscard]] std::size_t left() const noexcept;

@@ -36,7 +36,7 @@ class stop_option {
     }
     return *this;
   }
-  constexpr ~stop_option() {
+  [[gnu::always_inline]] constexpr ~stop_option() {
     if (owner_ == this) { release(); }
   }
 

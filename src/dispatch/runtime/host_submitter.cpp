@@ -96,7 +96,7 @@ bool host_submitter::submit(std::unique_ptr<detail::continuation>& what, Options
     throw invalid_argument("a host task runs on no device, but its options name device " +
                            std::to_string(options.device->value));
   }
-  with_.valid.check_predecessors(options.after, options.after_end);
+  with_.valid.check_predecessors(options.after.ids(), options.after_end.ids());
   std::vector<task_id> ahead;
   std::vector<task_key> keys;
   for (dependency_list const* list : {&options.after_end, &options.after}) {

@@ -59,7 +59,7 @@ void bulk_submitter::submit(detail::bulk_source const& items, task_options const
                             ticket& ticket) const {
   with_.usage.check_usable();
   if (options.device) { static_cast<void>(with_.valid.checked(*options.device)); }
-  with_.valid.check_predecessors(options.after, options.after_end);
+  with_.valid.check_predecessors(options.after.ids(), options.after_end.ids());
   runtime_parts const& shared = with_.shared;
   slot_address end = no_slot;
   if (callable_frame::innermost(shared.id) != nullptr) { end = take_slot_of_end(); }

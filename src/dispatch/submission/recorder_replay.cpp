@@ -39,7 +39,7 @@ class recorder::replay_room {
 
 ticket recorder::replay(replay_options const& options) {
   with_.usage.check_usable();
-  with_.valid.check_predecessors(options.after, {}, 2);  // a replay adds two
+  with_.valid.check_predecessors(options.after.ids(), {}, 2);  // a replay adds two
   finish();
   if (has_deadline(options) && parts_.size() > 1) {
     throw invalid_argument(

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <span>
 #include <utility>
 
 #include <flotilla/detail/event_command.hpp>
@@ -19,7 +20,7 @@
 #include "base/access.hpp"
 #include "context/lease.hpp"
 #include "dispatch/recording/replayed_part.hpp"
-#include "dispatch/submission/plain_options.hpp"
+#include "dispatch/submission/option_types.hpp"
 #include "dispatch/task/chunk_command.hpp"
 #include "dispatch/task/slot_pool.hpp"
 
@@ -175,8 +176,8 @@ inline void encode_dependency(slot& task, slot_side& side, std::size_t i, task_i
 }
 
 /// Writes the predecessors. Those whose failure does not matter come first.
-inline void encode_dependencies(slot& task, slot_side& side, dependency_list const& after_end,
-                                dependency_list const& after) {
+inline void encode_dependencies(slot& task, slot_side& side, std::span<task_id const> after_end,
+                                std::span<task_id const> after) {
   std::size_t const order_only = after_end.size();
   std::size_t const count = order_only + after.size();
   task.dependencies = static_cast<std::uint16_t>(count);
@@ -187,15 +188,15 @@ inline void encode_dependencies(slot& task, slot_side& side, dependency_list con
     side.first_unstarted = 0;
   }
   std::size_t i = 0;
-  for (task_id const& ahead : after_end.ids()) { encode_dependency(task, side, i++, ahead); }
-  for (task_id const& ahead : after.ids()) { encode_dependency(task, side, i++, ahead); }
+  for (task_id const& ahead : after_end) { encode_dependency(task, side, i++, ahead); }
+  for (task_id const& ahead : after) { encode_dependency(task, side, i++, ahead); }
 }
 
 /// Writes the task into the slot, except the words that `open_slot` writes. If this function
 /// throws, `what` is unchanged, and the caller must give the slot back.
 /// @param what   A launch, a memory_command, a replayed_part, an event_command, a recorded_item or
 /// a chunk_of_items; or a callable, which is moved into the slot.
-/// @param options  A task_options or plain_options.
+/// @param options  A task_options, device_option or order_options.
 /// @param epoch  The current epoch of the epoch reclaimer.
 template <class What, class Options>
 inline void encode(slot& task, slot_side& side, What& what, Options const& options,
@@ -220,7 +221,7 @@ inline void encode(slot& task, slot_side& side, What& what, Options const& optio
   if (options.after.size() == 0 && options.after_end.size() == 0) {
     task.dependencies = 0;
   } else {
-    encode_dependencies(task, side, full(options).after_end, full(options).after);
+    encode_dependencies(task, side, options.after_end.ids(), options.after.ids());
   }
   encode(task, side, what);
 }

@@ -112,7 +112,7 @@ template <class What, class Options, class Source>
   // be too many.
   constexpr std::size_t unchecked = keeps_failure<Options> ? validation::max_dependencies : 0;
   if (!is_recorded<What> && options.after.size() + options.after_end.size() > unchecked) {
-    valid_.check_predecessors(full(options).after, full(options).after_end);
+    valid_.check_predecessors(options.after.ids(), options.after_end.ids());
   }
   place const& to = [&]() -> place const& {
     if constexpr (is_recorded<What>) {
@@ -192,7 +192,8 @@ template bool submitter::submit(detail::memory_command const&, flow_task_options
                                 ticket*) const;
 template bool submitter::submit(callable&, task_options const&, when_full, ticket*) const;
 template bool submitter::submit(callable&, flow_task_options const&, when_full, ticket*) const;
-template bool submitter::submit(launch const&, plain_options const&, when_full, ticket*) const;
+template bool submitter::submit(launch const&, device_option const&, when_full, ticket*) const;
+template bool submitter::submit(launch const&, order_options const&, when_full, ticket*) const;
 template bool submitter::submit(detail::event_command const&, task_options const&, when_full,
                                 ticket*) const;
 

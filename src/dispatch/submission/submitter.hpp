@@ -19,7 +19,7 @@
 #include "dispatch/check/submit_checks.hpp"
 #include "dispatch/fault/usage_guard.hpp"
 #include "dispatch/recording/replayed_part.hpp"
-#include "dispatch/submission/plain_options.hpp"
+#include "dispatch/submission/option_types.hpp"
 #include "dispatch/submission/reserved_slots.hpp"
 #include "dispatch/submission/slot_taker.hpp"
 #include "dispatch/submission/validation.hpp"
@@ -45,7 +45,8 @@ class submitter {
   /// Submits a task. Returns false if the window is full and the call gives up.
   /// @param what      A const launch, memory_command or event_command; or a callable, which is
   /// moved into the slot.
-  /// @param options   A task_options or flow_task_options. For a launch also plain_options.
+  /// @param options   A task_options or flow_task_options. For a launch also device_option or
+  /// order_options.
   /// @param ticket    Receives the ticket. If null, the task is posted. The ticket is not the
   /// return value, because returning it through memory caused a store-forwarding stall
   /// (docs/results/h200-submit.txt).

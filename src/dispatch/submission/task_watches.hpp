@@ -6,7 +6,7 @@
 #include <stop_token>
 
 #include "dispatch/fault/overdue_tasks.hpp"
-#include "dispatch/submission/plain_options.hpp"
+#include "dispatch/submission/option_types.hpp"
 #include "dispatch/task/slot_side.hpp"
 
 namespace flotilla::dispatch {

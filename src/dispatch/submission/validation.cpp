@@ -161,7 +161,7 @@ void validation::check(detail::event_command const& what,
   if (device) { static_cast<void>(checked(*device)); }
 }
 
-void validation::refuse_list(dependency_list const& tasks, std::string_view name) const {
+void validation::refuse_list(std::span<task_id const> tasks, std::string_view name) const {
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     task_id const ahead = tasks[i];
     if (ahead.runtime == owner_.number) { continue; }
@@ -179,13 +179,14 @@ void validation::refuse_list(dependency_list const& tasks, std::string_view name
   }
 }
 
-void validation::check_list(dependency_list const& tasks, std::string_view name) const {
+void validation::check_list(std::span<task_id const> tasks, std::string_view name) const {
   std::uint64_t differences = 0;
-  for (task_id const& ahead : tasks.ids()) { differences |= ahead.runtime ^ owner_.number; }
+  for (task_id const& ahead : tasks) { differences |= ahead.runtime ^ owner_.number; }
   if (differences != 0) [[unlikely]] { refuse_list(tasks, name); }
 }
 
-void validation::check_predecessors(dependency_list const& after, dependency_list const& after_end,
+void validation::check_predecessors(std::span<task_id const> after,
+                                    std::span<task_id const> after_end,
                                     std::size_t reserved) const {
   check_list(after, "after");
   check_list(after_end, "after_end");

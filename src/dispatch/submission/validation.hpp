@@ -11,7 +11,7 @@
 #include <flotilla/device/device.hpp>
 #include <flotilla/kernel/launch.hpp>
 #include <flotilla/task/callable.hpp>
-#include <flotilla/task/dependency_list.hpp>
+#include <flotilla/task/task_id.hpp>
 
 #include "base/access.hpp"
 #include "context/peers.hpp"
@@ -38,9 +38,10 @@ class validation {
   /// @param device  The device in the task's options.
   /// @throws invalid_argument, wrong_runtime, unknown_device
   void check(launch const& what, std::optional<device_ordinal> const& device) const {
-    // This is true for most launches, and needs three comparisons.
+    // This is true for most launches, and needs few comparisons.
     bool const is_plain =
-        detail::access::impl(what) == &owner_ && !detail::access::marks(what).is_special && !device;
+        detail::access::impl(what) == &owner_ && !detail::access::marks(what).is_special &&
+        (!device || (device->value < devices_ && (!what.device() || *what.device() == *device)));
     if (!is_plain) { check_all(what, device); }
   }
   void check(detail::memory_command const& what, std::optional<device_ordinal> device) const;
@@ -52,15 +53,15 @@ class validation {
   /// Checks the lists of predecessors (see task_options).
   /// @param reserved  How many predecessors the runtime will add.
   /// @throws invalid_argument, wrong_runtime
-  void check_predecessors(dependency_list const& after, dependency_list const& after_end,
+  void check_predecessors(std::span<task_id const> after, std::span<task_id const> after_end,
                           std::size_t reserved = 0) const;
 
  private:
   [[noreturn]] void refuse(device_ordinal device) const;
   /// @param name  What error texts call the list.
-  void check_list(dependency_list const& tasks, std::string_view name) const;
+  void check_list(std::span<task_id const> tasks, std::string_view name) const;
   /// Throws the error of the first task that is not a task of this runtime.
-  [[gnu::noinline]] void refuse_list(dependency_list const& tasks, std::string_view name) const;
+  [[gnu::noinline]] void refuse_list(std::span<task_id const> tasks, std::string_view name) const;
   /// Checks a launch completely.
   void check_all(launch const& what, std::optional<device_ordinal> device) const;
   /// Checks whether `device` can access the memory of all buffers among the arguments. Not inline,

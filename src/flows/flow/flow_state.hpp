@@ -126,7 +126,7 @@ void flow_state::submit(std::span<detail::datum_use const> uses, task_options co
                         Submit const& submit_to) {
   runtime_.usage.check_usable();
   if (!options.after.empty() || !options.after_end.empty()) {
-    runtime_.valid.check_predecessors(options.after, options.after_end);
+    runtime_.valid.check_predecessors(options.after.ids(), options.after_end.ids());
   }
   std::optional<place> where = required ? required : ask_placement(uses, options);
   placement_text text{explains_.placement && !(where && where->is_host()), options.label};
