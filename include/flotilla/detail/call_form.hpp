@@ -57,6 +57,12 @@ class few_tasks {
          deadline == std::chrono::steady_clock::time_point::max() && !repeatable;
 }
 
+// g++ 12 does not see that the value of an empty optional is not read.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+
 /// Calls `call` with a device_number, if the program names no predecessors; or else with a
 /// device_number and a span of the predecessors; or with `options`, if it gives other options.
 template <class Call>
@@ -71,6 +77,10 @@ template <class Call>
   }
   return call(device, options.after.ids());
 }
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
 
 /// The forms of runtime::submit and runtime::post for a launch.
 FLOTILLA_EXPORT ticket submit_launch(runtime_impl& runtime, launch const& what,
