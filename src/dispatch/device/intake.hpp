@@ -76,7 +76,7 @@ class intake {
   static constexpr std::size_t quantum = 64;
   // The same for an inbox of the shared queue. It is larger, because the inbox moves to another
   // core each time another device reads it. On two GPUs a flood takes a fourth less time than with
-  // 64 (docs/results/h100x2-suite.txt).
+  // 64 (docs/results/h200x2-suite.txt).
   static constexpr std::size_t shared_quantum = 256;
 
   parts const parts_;
