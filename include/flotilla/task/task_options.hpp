@@ -74,7 +74,6 @@ namespace detail {
 /// The options of a task for which the program gives none. As a default argument, it costs less
 /// than an object that every call makes.
 FLOTILLA_EXPORT extern task_options const& default_options;
-
 }  // namespace detail
 
 }  // namespace v0_1
