@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The flotilla authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Copies, fills, bulks, recordings, callables, host tasks and flows on a device that is lost.
+// Copies, fills, bulks, callables, host tasks and flows on a device that is lost.
 
 #include <algorithm>
 #include <atomic>
@@ -12,7 +12,6 @@
 #include <flotilla/data/flow.hpp>
 #include <flotilla/task/bulk.hpp>
 #include <flotilla/task/host_task.hpp>
-#include <flotilla/task/recording.hpp>
 
 #include "containment/containment_fixture.hpp"
 
@@ -25,9 +24,6 @@ class LostKinds : public containment_test {
     std::vector<word> made(size);
     std::iota(made.begin(), made.end(), 1u);
     return made;
-  }
-  [[nodiscard]] word read_one(device_buffer<word> const& from, std::size_t at) {
-    return read(from)[at];
   }
 };
 INSTANTIATE_TEST_SUITE_P(workers, LostKinds, ::testing::Values(0, 2));
@@ -95,37 +91,6 @@ TEST_P(LostKinds, ItemsOfABulkRunOnceOrFail) {
     }
     testing::clear_faults();
   }
-}
-
-// requirement: a replay in flight fails; the next one is right
-TEST_P(LostKinds, AReplayInFlightFails) {
-  start();
-  constexpr word n = 20;
-  device_buffer<word> counters = zeros(n, first), others = zeros(n, second);
-  recording steps{rt()};
-  for (word i = 0; i < n; ++i) {
-    steps.add(count(counters, i));
-    steps.add(count(others, i));
-  }
-  steps.finish();
-  steps.replay().wait();
-  testing::hang_kernel(rt().devices()[0], 1);
-  ticket const hit = steps.replay();
-  rt().pump();
-  ASSERT_TRUE(pumping(rt(), [&] { return read_one(others, 0) == 2; }));
-  // The device may not have launched its part yet, and then hangs on the successor.
-  EXPECT_TRUE(pumping(rt(), [&] {
-    devices().crash(0);
-    return hit.ready();
-  }));
-  EXPECT_NE(ending_of(hit), ending::well);
-  testing::clear_faults();  // or the device was lost before its part was launched
-  rt().wait_idle();
-  std::vector<word> const before = read(counters);
-  steps.replay().wait();
-  std::vector<word> const after = read(counters);
-  for (word i = 0; i < n; ++i) { EXPECT_EQ(after[i], before[i] + 1); }
-  EXPECT_EQ(read(others), std::vector<word>(n, 3));
 }
 
 // requirement: a callable whose work was in flight fails; queued ones run. A callable that threw

@@ -7,6 +7,7 @@
 
 #include <flotilla/error/error.hpp>
 
+#include "dispatch/recording/replayed_part.hpp"
 #include "driver/check.hpp"
 
 namespace flotilla::dispatch {
@@ -73,9 +74,13 @@ bool containment::may_start_again(in_flight const& one) const {
     case task_kind::memory_op: return !one.may_have_run || !task.was_suspect;
     case task_kind::launch:
     case task_kind::chunk: return !one.may_have_run || (task.repeatable && !task.was_suspect);
-    // The function of a callable is gone. The arguments of a graph may have been changed for the
-    // next replay.
-    default: return false;
+    case task_kind::recorded: {
+      // The graph has the arguments of the last replay that changed them.
+      auto const& replay = held_in<replayed_part>(parts_.shared.tasks.at(one.task));
+      return !one.may_have_run &&
+             parts_.shared.recordings.get(replay.part)->version() == replay.version;
+    }
+    default: return false;  // the function of a callable is gone
   }
 }
 

@@ -77,6 +77,7 @@ bool replayer::start(slot_address task, std::span<end_mark const> waits) {
   if (replay.changes != change_lists::none) {
     part->lists.give_back(std::exchange(replay.changes, change_lists::none));
   }
+  replay.version = part->version();
   batch.tasks[batch.count++] = task;
   lane.commit();
   parts_.lanes.add(lane, batch);

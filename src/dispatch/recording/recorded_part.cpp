@@ -159,9 +159,11 @@ recorded_part::refusal recorded_part::rewrite(std::uint32_t changes) {
                              "earlier change (make the recording again)"))};
   }
   if (deferred_.empty()) {
-    return changes == change_lists::none ? rewrite_in_place(change_list{0})
-                                         : rewrite(lists.at(changes));
+    if (changes == change_lists::none) { return rewrite_in_place(change_list{0}); }
+    ++version_;
+    return rewrite(lists.at(changes));
   }
+  ++version_;
   // Deferred changes are older than the changes of this replay, so they come first. Some deferred
   // changes may already have been made. Making a change twice does no harm.
   if (changes != change_lists::none) { deferred_.put_all(lists.at(changes)); }

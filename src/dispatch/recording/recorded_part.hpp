@@ -69,6 +69,9 @@ class recorded_part {
   /// Launches the graph into the lane's stream. The graph's last node writes `number`, the lane's
   /// next number. If the call fails, the caller must `defer` the changes of this replay.
   [[nodiscard]] CUresult enqueue(lane const& lane, std::uint64_t number) noexcept;
+  /// Returns a number that grows whenever `rewrite` changes tasks. A replay that was launched with
+  /// another number had other arguments than the graph has now.
+  [[nodiscard]] std::uint64_t version() const noexcept { return version_; }
   /// Copies the graph to the device, so that the first replay need not copy it.
   /// @return the driver's status. An error does not prevent replays unless it is sticky.
   [[nodiscard]] CUresult upload(CUstream stream) noexcept { return graph_->upload(stream); }
@@ -121,6 +124,7 @@ class recorded_part {
   // may wait until the device is idle.
   std::vector<std::unique_ptr<recorded_graph>> replaced_;
   change_list deferred_;
+  std::uint64_t version_ = 0;
   std::atomic<std::chrono::steady_clock::time_point> launched_{};
   // The update of the graph that failed for lack of memory, if there was one. On an H200, a graph
   // faults after such a failure when it is launched again, so this graph is not launched any more.

@@ -12,6 +12,7 @@ namespace flotilla::dispatch {
 struct replayed_part {
   std::uint32_t part = 0;                      // index in recorded_parts
   std::uint32_t changes = change_lists::none;  // index of the change list to apply
+  std::uint64_t version = 0;                   // recorded_part::version() at the launch
 };
 
 }  // namespace flotilla::dispatch

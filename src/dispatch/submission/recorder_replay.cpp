@@ -119,7 +119,7 @@ void recorder::fill(slot_address slot, std::size_t number, replay_options const&
                                         with_.tasks.checked_name(slot),
                                         with_.tasks.callables_inside());
   }
-  replayed_part const what{of.index, of.changes};
+  replayed_part const what{.part = of.index, .changes = of.changes};
   with_.tasks.fill(slot, what, how);
 }
 
