@@ -20,22 +20,28 @@ endfunction()
 
 # flotilla_precompile(TARGET header…): in a sanitizer build, the compiler reads these headers once for
 # all files of the target. Reading the headers of other libraries is half the time of such a build.
-# Other builds compile every file alone, and so they find files that lack an include. Moreover,
-# with -O3 and precompiled headers g++ 12 warns of impossible overflows inside std::string.
+# Not in other builds: with -O3 and precompiled headers g++ 12 warns of impossible overflows inside
+# std::string.
 function(flotilla_precompile target)
   if(FLOTILLA_SANITIZE)
     target_precompile_headers(${target} PRIVATE ${ARGN})
   endif()
 endfunction()
 
-# flotilla_compile_together(TARGET): except in a debug build, the compiler reads ten sources as one
-# file, so that it reads and instantiates what they share once. That makes a build from scratch twice
-# as fast, and a build after a small change slower.
+# flotilla_compile_together(TARGET [COUNT]): except in a debug build, the compiler reads COUNT sources
+# (default: 25) as one file, so that it reads and instantiates what they share once. That makes a build
+# from scratch several times as fast, and a build after a small change slower. A debug build compiles
+# every file alone, and so it finds files that lack an include. COUNT is smaller where many sources
+# have local names in common.
 function(flotilla_compile_together target)
   if(CMAKE_BUILD_TYPE STREQUAL "Debug")
     return()
   endif()
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 10)
+  set(count 25)
+  if(ARGC GREATER 1)
+    set(count ${ARGV1})
+  endif()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${count})
   # A local name may equal a name that another source declares in its anonymous namespace.
   target_compile_options(${target} PRIVATE -Wno-shadow)
 endfunction()

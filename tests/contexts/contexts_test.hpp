@@ -85,6 +85,10 @@ class contexts_test : public guest_test {
   std::vector<CUcontext> made_;
 };
 
+/// The depth with which tests call the kernel `recurse`. Each call needs a little more than 1 KiB
+/// of stack.
+inline constexpr unsigned recursion_depth = 40;
+
 /// Makes a context current until the end of the block.
 class pushed {
  public:

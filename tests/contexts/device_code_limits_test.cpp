@@ -98,17 +98,16 @@ TEST_F(DeviceCodeLimits, PrintedLinesAreLostWhereTheBufferIsSmall) {
   }
 }
 
-constexpr unsigned depth = 40;  // each call of `recurse` needs a little more than 1 KiB of stack
-
 // C2.66: recursion works if the stack limit is large enough
 TEST_F(DeviceCodeLimits, DeepRecursionNeedsALargeStack) {
   CUcontext const made = create();
   EXPECT_OK(cu().ctx_set_limit(CU_LIMIT_STACK_SIZE, 128u << 10));
   CUfunction const recurse = function(load(), "recurse");
   std::uint32_t* const out = pinned(1);
-  EXPECT_OK(launch(recurse, nullptr, depth, out));
+  EXPECT_OK(launch(recurse, nullptr, recursion_depth, out));
   EXPECT_OK(cu().ctx_synchronize());
-  EXPECT_EQ(*out, depth * (depth + 1) / 2 + depth + 1) << "stack frames were overwritten";
+  EXPECT_EQ(*out, recursion_depth * (recursion_depth + 1) / 2 + recursion_depth + 1)
+      << "stack frames were overwritten";
   destroy(made);
 }
 
@@ -123,7 +122,7 @@ TEST_F(DeviceCodeLimits, RecursionBeyondTheStackFaults) {
     EXPECT_OK(cu().ctx_set_limit(CU_LIMIT_STACK_SIZE, 1024));
     CUfunction const recurse = function(load(), "recurse");
     std::uint32_t* const out = pinned(1);
-    EXPECT_OK(launch(recurse, nullptr, depth, out));
+    EXPECT_OK(launch(recurse, nullptr, recursion_depth, out));
     CUresult const answer = cu().ctx_synchronize();
     EXPECT_TRUE(answer == CUDA_ERROR_ILLEGAL_ADDRESS || answer == CUDA_ERROR_LAUNCH_FAILED ||
                 answer == CUDA_ERROR_HARDWARE_STACK_ERROR)

@@ -168,8 +168,6 @@ TEST_F(TwoDevices, HavePrintBuffersOfTheirOwn) {
   });
 }
 
-constexpr unsigned depth = 40;  // each call of `recurse` needs a little more than 1 KiB of stack
-
 // C2.66: deep recursion works on the device with the larger stack limit
 TEST_F(TwoDevices, TheLargerStackHasRoomForDeepRecursion) {
   FLOTILLA_EXPECT_IN_CHILD([] {
@@ -178,9 +176,9 @@ TEST_F(TwoDevices, TheLargerStackHasRoomForDeepRecursion) {
     auto const recurse = rt.load(test_contexts_kernels).kernel<unsigned, unsigned*>("recurse");
     device_buffer<unsigned> out{rt, large, 1};
     unsigned sum = 0;
-    ticket const ran = rt.submit(recurse.with_shape({1}, {1})(depth, out));
+    ticket const ran = rt.submit(recurse.with_shape({1}, {1})(recursion_depth, out));
     rt.submit(out.copy_to(std::span{&sum, 1}), {.after = {ran}}).wait();
-    EXPECT_EQ(sum, depth * (depth + 1) / 2 + depth + 1);
+    EXPECT_EQ(sum, recursion_depth * (recursion_depth + 1) / 2 + recursion_depth + 1);
   });
 }
 
@@ -193,7 +191,8 @@ TEST_F(TwoDevices, TheSmallerStackFaultsAndTheErrorNamesItsDevice) {
     runtime rt{{.devices = device_spec(2), .workers = 1}};
     auto const recurse = rt.load(test_contexts_kernels).kernel<unsigned, unsigned*>("recurse");
     device_buffer<unsigned> out{rt, small, 1};
-    ticket const ran = rt.submit(recurse.with_shape({1}, {1})(depth, out), {.label = "too deep"});
+    ticket const ran =
+        rt.submit(recurse.with_shape({1}, {1})(recursion_depth, out), {.label = "too deep"});
     EXPECT_THAT(thrown<poisoned>([&] { ran.wait(); }),
                 AllOf(HasSubstr("too deep"), HasSubstr("device 0")));
   });

@@ -34,15 +34,11 @@ CUresult about_stream(char const* entry, CUstream handle, Body&& body) noexcept 
   return with_stream<when_poisoned::ignore>(entry, handle, std::forward<Body>(body));
 }
 
-bool is_word(CUdeviceptr address, std::size_t bytes) {
-  return address % bytes == 0 && memory_map::of_process().covers(address, bytes);
-}
-
 CUresult write(char const* entry, CUstream target, CUdeviceptr address, std::uint64_t value,
                std::uint8_t width, unsigned flags) noexcept {
   return with_stream(entry, target, [&](stream& found) {
     if ((flags & ~unsigned{CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER}) != 0 ||
-        !is_word(address, width)) {
+        !memory_map::of_process().has_word(address, width)) {
       return CUDA_ERROR_INVALID_VALUE;
     }
     found.enqueue(write_value{reinterpret_cast<void*>(address), value, width});
@@ -54,7 +50,8 @@ CUresult wait(char const* entry, CUstream target, CUdeviceptr address, std::uint
               std::uint8_t width, unsigned flags) noexcept {
   return with_stream(entry, target, [&](stream& found) {
     unsigned const comparison = flags & ~unsigned{CU_STREAM_WAIT_VALUE_FLUSH};
-    if (comparison > CU_STREAM_WAIT_VALUE_NOR || !is_word(address, width)) {
+    if (comparison > CU_STREAM_WAIT_VALUE_NOR ||
+        !memory_map::of_process().has_word(address, width)) {
       return CUDA_ERROR_INVALID_VALUE;
     }
     found.enqueue(wait_value{reinterpret_cast<void const*>(address), value, comparison, width});

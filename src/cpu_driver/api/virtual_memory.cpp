@@ -22,8 +22,6 @@ bool is_whole(std::size_t bytes) noexcept {
   return bytes != 0 && bytes % shared_memory_granularity == 0;
 }
 
-void* as_pointer(CUdeviceptr address) noexcept { return reinterpret_cast<void*>(address); }
-
 /// Makes a range inaccessible, and keeps the addresses reserved. With MAP_FIXED, the call replaces
 /// what is there.
 bool reserve_again(CUdeviceptr address, std::size_t bytes) noexcept {

@@ -30,8 +30,6 @@ bool pageable(copy_end const& end) {
   return end.what != copy_end::kind::device && !memory_map::of_process().find(end.address);
 }
 
-void* as_pointer(CUdeviceptr address) noexcept { return reinterpret_cast<void*>(address); }
-
 bool allowed(fill_request const& wanted) {
   return wanted.address % wanted.width == 0 && wanted.elements <= ~std::size_t{0} / wanted.width &&
          memory_map::of_process().covers(wanted.address, wanted.elements * wanted.width);

@@ -51,22 +51,18 @@ std::uint64_t value_of(cuuint32_t narrow, cuuint64_t wide, std::uint8_t width) n
   return width == 4 ? narrow : wide;
 }
 
-bool is_word(CUdeviceptr address, std::size_t bytes) {
-  return address % bytes == 0 && memory_map::of_process().covers(address, bytes);
-}
-
 CUresult check_memory_op(CUstreamBatchMemOpParams const& each) {
   std::uint8_t const width = width_of(each);
   if (is_wait(each)) {
     unsigned const comparison = each.waitValue.flags & ~unsigned{CU_STREAM_WAIT_VALUE_FLUSH};
-    bool const good =
-        comparison <= CU_STREAM_WAIT_VALUE_NOR && is_word(each.waitValue.address, width);
+    bool const good = comparison <= CU_STREAM_WAIT_VALUE_NOR &&
+                      memory_map::of_process().has_word(each.waitValue.address, width);
     return good ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
   }
   if (width != 0) {
     constexpr unsigned known = CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER;
-    bool const good =
-        (each.writeValue.flags & ~known) == 0 && is_word(each.writeValue.address, width);
+    bool const good = (each.writeValue.flags & ~known) == 0 &&
+                      memory_map::of_process().has_word(each.writeValue.address, width);
     return good ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
   }
   switch (raw_enum(each.operation)) {

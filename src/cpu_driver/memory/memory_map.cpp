@@ -14,8 +14,6 @@ namespace {
 
 constexpr std::size_t alignment = 256;  // in bytes; cuMemAlloc guarantees this alignment
 
-void* as_pointer(CUdeviceptr address) noexcept { return reinterpret_cast<void*>(address); }
-
 }  // namespace
 
 memory_map& memory_map::of_process() {

@@ -40,6 +40,10 @@ struct allocation {
 /// The flag of device memory from the memory pool of the device.
 inline constexpr unsigned of_pool = 1;
 
+[[nodiscard]] inline void* as_pointer(CUdeviceptr address) noexcept {
+  return reinterpret_cast<void*>(address);
+}
+
 class memory_map {
  public:
   /// The map of this process. Never destroyed, because threads may use it until the process ends.
@@ -77,6 +81,10 @@ class memory_map {
   [[nodiscard]] std::optional<allocation> find(CUdeviceptr address) const;
   /// Whether [address, address + bytes) is inside one allocation that has no pending free.
   [[nodiscard]] bool covers(CUdeviceptr address, std::size_t bytes) const;
+  /// Whether a word of `bytes` bytes is at `address`: covered, and at a multiple of its size.
+  [[nodiscard]] bool has_word(CUdeviceptr address, std::size_t bytes) const {
+    return address % bytes == 0 && covers(address, bytes);
+  }
 
   /// The number of allocations. Does not count globals, because applications cannot free them.
   [[nodiscard]] std::size_t live() const;

@@ -12,7 +12,7 @@ namespace flotilla::dispatch {
 
 namespace {
 
-std::string text_of(detail::memory_command const& what) {
+std::string text_with_device(detail::memory_command const& what) {
   std::string const device = "device " + std::to_string(what.device.value);
   switch (what.kind) {
     case memory_op_kind::host_to_device: return "a copy from the host to " + device;
@@ -46,7 +46,7 @@ void submit_checks::check_order(detail::memory_command const& what, task_options
                                 task_name name, std::span<task_name const> inside) {
   if (!which_.order) { return; }
   order_.add(name, predecessors_of(how), inside,
-             {check_text::with_label(text_of(what), how.label), std::string{how.label},
+             {check_text::with_label(text_with_device(what), how.label), std::string{how.label},
               accesses_.of(what)});
 }
 

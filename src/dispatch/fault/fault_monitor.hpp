@@ -4,6 +4,7 @@
 // Detects sticky driver errors, and reports the first one with the tasks that may have caused it.
 
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <string>
 #include <vector>
@@ -41,6 +42,8 @@ class fault_monitor {
   /// Queries the streams of all devices for errors, unless another thread is doing so. Poisons the
   /// runtime if an error is final (stream_health), or notes that an isolated device is lost.
   void poll_health() noexcept;
+  /// How often a thread that waits calls `poll_health`.
+  static constexpr std::chrono::milliseconds poll_interval{5};
 
   [[nodiscard]] bool is_poisoned() const noexcept {
     // acquire: pairs with the release in end_all_with, so the caller sees failure_

@@ -11,7 +11,7 @@ namespace flotilla::dispatch {
 
 namespace {
 
-std::string text_of(detail::memory_command const& what) {
+std::string text_with_size(detail::memory_command const& what) {
   std::string const bytes = " of " + std::to_string(what.bytes) + " bytes";
   switch (what.kind) {
     case memory_op_kind::host_to_device: return "a copy" + bytes + " from the host";
@@ -37,7 +37,7 @@ std::string task_text::describe_work(slot_address task) const {
   std::string text;
   switch (one.kind) {
     case task_kind::launch: text = launch_of(task); break;
-    case task_kind::memory_op: text = text_of(held_in<detail::memory_command>(one)); break;
+    case task_kind::memory_op: text = text_with_size(held_in<detail::memory_command>(one)); break;
     case task_kind::callable: text = "a callable"; break;
     case task_kind::event_wait: text = "a wait for an event"; break;
     case task_kind::bulk_end: text = "a bulk"; break;

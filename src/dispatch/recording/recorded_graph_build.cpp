@@ -15,7 +15,7 @@ namespace flotilla::dispatch {
 
 namespace {
 
-constexpr std::size_t line = 64;  // the records of each grid begin on a cache line
+constexpr std::size_t alignment = 64;  // the records of each grid begin on a cache line
 
 bool has_all_calls(driver::table const& api) noexcept {
   return api.graph_create != nullptr && api.graph_add_kernel_node != nullptr &&
@@ -34,7 +34,7 @@ bool has_several_roots(node_plan const& plan) noexcept {
   return roots > 1;
 }
 
-/// Returns the bytes of the first records of a grid, a multiple of `line`.
+/// Returns the bytes of the first records of a grid, a multiple of `alignment`.
 std::size_t bytes_of_records(change_list const& contents, std::span<std::uint32_t const> tasks,
                              std::uint32_t argument_bytes) {
   auto const blocks_of = [&](std::uint32_t task) {
@@ -51,7 +51,7 @@ std::size_t bytes_of_records(change_list const& contents, std::span<std::uint32_
   }
   std::size_t const bytes = recorded_grid::bytes_for(static_cast<std::uint32_t>(tasks.size()),
                                                      argument_bytes, even ? 0 : blocks);
-  return (bytes + line - 1) / line * line;
+  return (bytes + alignment - 1) / alignment * alignment;
 }
 
 }  // namespace

@@ -25,7 +25,6 @@ constexpr microseconds min_nap{20};
 constexpr microseconds max_nap{1000};
 // During a longer nap, new work wakes the thread.
 constexpr microseconds max_deaf_nap{100};
-constexpr milliseconds health_poll_interval{5};
 
 // The events whose pump runs on this thread.
 thread_local event_source const* pumped_here = nullptr;
@@ -142,7 +141,7 @@ void event_source::run() noexcept {
   ::pthread_setname_np(::pthread_self(), "flotilla-events");
   ::prctl(PR_SET_TIMERSLACK, 1UL);  // in ns; the default of 50 us would treble the shortest nap
   auto since = clock::now();        // when a task was last submitted or ended
-  auto next_health_poll = since + health_poll_interval;
+  auto next_health_poll = since + fault_monitor::poll_interval;
   while (sleep_until_needed()) {
     auto const now = clock::now();
     if (has_new_work_.exchange(false, std::memory_order_relaxed)) { since = now; }
@@ -154,7 +153,7 @@ void event_source::run() noexcept {
     // A kernel that has faulted never writes its completion number, so ask for errors.
     if (now > next_health_poll) {
       shared_.faults.poll_health();
-      next_health_poll = now + health_poll_interval;
+      next_health_poll = now + fault_monitor::poll_interval;
     }
     auto const time =
         std::clamp<clock::duration>((now - since) / looks_per_duration, min_nap, max_nap);

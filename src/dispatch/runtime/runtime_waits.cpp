@@ -109,7 +109,7 @@ bool runtime_state::pump(bool clears_events) {
     if (auto const now = std::chrono::steady_clock::now();
         runner.needs_health_polls() && now > next_poll) {
       faults_.poll_health();
-      next_poll = now + std::chrono::milliseconds{5};
+      next_poll = now + fault_monitor::poll_interval;
     }
     runner.run();
     has_continuations = runner.any_open();

@@ -17,7 +17,6 @@ using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
 constexpr int polls_left_to_waiter = 32;  // this takes one or two microseconds
-constexpr milliseconds health_poll_interval{5};
 constexpr milliseconds max_yield_time{1};
 constexpr microseconds sleep_after_yields{20};
 
@@ -34,7 +33,7 @@ worker::worker(worker_environment const& environment, worker_state& state, worke
       home_(environment.homes),
       next_device_(static_cast<unsigned>(stats.thread % environment.devices.size())),
       last_work_(clock::now()),
-      next_health_poll_(last_work_ + health_poll_interval) {}
+      next_health_poll_(last_work_ + fault_monitor::poll_interval) {}
 
 worker::~worker() {
   set_polling(false);
@@ -136,7 +135,7 @@ bool worker::tend_continuations() {
     // A kernel that has faulted never writes its completion number, so ask for errors.
     if (auto const now = clock::now(); now > next_health_poll_) {
       environment_.shared.faults.poll_health();
-      next_health_poll_ = now + health_poll_interval;
+      next_health_poll_ = now + fault_monitor::poll_interval;
     }
   }
   return moved;

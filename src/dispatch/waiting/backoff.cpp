@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "context/lease.hpp"
+#include "dispatch/fault/fault_monitor.hpp"
 
 namespace flotilla::dispatch {
 
@@ -12,7 +13,6 @@ namespace {
 
 using std::chrono::milliseconds;
 constexpr milliseconds first_poll{2};
-constexpr milliseconds poll_interval{5};
 constexpr milliseconds max_propagation_interval{1};
 // After this time without progress, a helper also runs the callables of other threads.
 constexpr milliseconds max_restraint{1};
@@ -33,7 +33,7 @@ helper_filter backoff::filter(clock::time_point now) const noexcept {
 
 bool backoff::should_poll_health(clock::time_point now) noexcept {
   if (now < next_poll_) { return false; }
-  next_poll_ = now + poll_interval;
+  next_poll_ = now + fault_monitor::poll_interval;
   return true;
 }
 
