@@ -3,6 +3,8 @@
 
 // Replays of recordings on a device that is lost.
 
+#include <chrono>
+#include <stdexcept>
 #include <thread>
 #include <vector>
 
@@ -120,6 +122,33 @@ TEST_P(LostReplays, NoReplayRunsWithTheArgumentsOfALaterOne) {
   }
   steps.replay().wait();
   EXPECT_EQ(read_one(counters, n - 1), 2u);
+}
+
+// requirement: the arguments of a replay that never ran, because a predecessor failed, are for the
+// next replay, and not for an earlier one that runs again
+TEST_P(LostReplays, NoReplayRunsWithTheArgumentsOfOneThatFailed) {
+  start();
+  device_buffer<word> counters = zeros(2, first);
+  recording steps{rt()};
+  recorded_task const task = steps.add(count(counters, 0));
+  steps.replay().wait();
+  ticket const bad = rt().submit([](task_context&) { throw std::runtime_error{"on purpose"}; },
+                                 {.device = second});
+  EXPECT_THROW(bad.wait(), std::runtime_error);
+  testing::hang_kernel(rt().devices()[0], 1);
+  ticket const hit = steps.replay();
+  ticket const queued = steps.replay();
+  launch_replays();
+  steps.set(task, count(counters, 1));
+  EXPECT_EQ(ending_of(steps.replay({.after = {bad}})), ending::dependency);
+  devices().crash(0);
+  EXPECT_EQ(ending_of(hit), ending::lost);
+  word const again = ending_of(queued) == ending::well ? 1 : 0;
+  std::vector<word> const ran = read(counters);
+  EXPECT_GE(ran[0], 1 + again);
+  EXPECT_EQ(ran[1], 0u) << "an earlier replay ran with the arguments of a later one";
+  steps.replay().wait();
+  EXPECT_EQ(read_one(counters, 1), 1u);
 }
 
 }  // namespace

@@ -69,14 +69,14 @@ void containment::drop_batches() {
 }
 
 bool containment::may_start_again(in_flight const& one) const {
-  slot const& task = parts_.shared.tasks.at(one.task);
+  slot& task = parts_.shared.tasks.at(one.task);
   switch (task.kind) {
     case task_kind::memory_op: return !one.may_have_run || !task.was_suspect;
     case task_kind::launch:
     case task_kind::chunk: return !one.may_have_run || (task.repeatable && !task.was_suspect);
     case task_kind::recorded: {
       // The graph has the arguments of the last replay that changed them.
-      auto const& replay = held_in<replayed_part>(parts_.shared.tasks.at(one.task));
+      auto const& replay = held_in<replayed_part>(task);
       return !one.may_have_run &&
              parts_.shared.recordings.get(replay.part)->version() == replay.version;
     }

@@ -158,12 +158,11 @@ recorded_part::refusal recorded_part::rewrite(std::uint32_t changes) {
                 describe() + ", whose graph may be damaged because the driver had no memory for an "
                              "earlier change (make the recording again)"))};
   }
+  if (changes != change_lists::none) { ++version_; }
   if (deferred_.empty()) {
-    if (changes == change_lists::none) { return rewrite_in_place(change_list{0}); }
-    ++version_;
-    return rewrite(lists.at(changes));
+    return changes == change_lists::none ? rewrite_in_place(change_list{0})
+                                         : rewrite(lists.at(changes));
   }
-  ++version_;
   // Deferred changes are older than the changes of this replay, so they come first. Some deferred
   // changes may already have been made. Making a change twice does no harm.
   if (changes != change_lists::none) { deferred_.put_all(lists.at(changes)); }
@@ -232,6 +231,7 @@ recorded_part::refusal recorded_part::rebuild(change_list const& changes,
 
 void recorded_part::defer(std::uint32_t changes) {
   if (changes == change_lists::none) { return; }
+  ++version_;
   deferred_.put_all(lists.at(changes));
   lists.give_back(changes);
 }

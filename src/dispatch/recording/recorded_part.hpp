@@ -69,8 +69,8 @@ class recorded_part {
   /// Launches the graph into the lane's stream. The graph's last node writes `number`, the lane's
   /// next number. If the call fails, the caller must `defer` the changes of this replay.
   [[nodiscard]] CUresult enqueue(lane const& lane, std::uint64_t number) noexcept;
-  /// Returns a number that grows whenever `rewrite` changes tasks. A replay that was launched with
-  /// another number had other arguments than the graph has now.
+  /// Returns a number that grows with each list of changes that `rewrite` or `defer` gets. A replay
+  /// that was launched with another number had other arguments than the next launch will have.
   [[nodiscard]] std::uint64_t version() const noexcept { return version_; }
   /// Copies the graph to the device, so that the first replay need not copy it.
   /// @return the driver's status. An error does not prevent replays unless it is sticky.
