@@ -83,15 +83,15 @@ struct argument_layout {
     std::size_t end = 0;
   };
   static constexpr places find() noexcept {
-    std::array<std::size_t, count> const bytes{sizeof(Parameters)...};
+    std::array<std::size_t, count> const sizes{sizeof(Parameters)...};
     std::array<std::size_t, count> const alignment{alignof(Parameters)...};
-    places found;
+    places made;
     for (std::size_t i = 0; i < count; ++i) {
       // as launch::append does
-      found.offsets[i] = (found.end + alignment[i] - 1) & ~(alignment[i] - 1);
-      found.end = found.offsets[i] + bytes[i];
+      made.offsets[i] = (made.end + alignment[i] - 1) & ~(alignment[i] - 1);
+      made.end = made.offsets[i] + sizes[i];
     }
-    return found;
+    return made;
   }
   static constexpr places found = find();
 
