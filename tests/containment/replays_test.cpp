@@ -20,6 +20,14 @@ class LostReplays : public containment_test {
   [[nodiscard]] word read_one(device_buffer<word> const& from, std::size_t at) {
     return read(from)[at];
   }
+  /// Checks that counters[0] was incremented by `replays` replays and perhaps by one more, which was
+  /// lost. No replay must have incremented counters[1].
+  void expect_replays(device_buffer<word> const& counters, word replays) {
+    std::vector<word> const ran = read(counters);
+    EXPECT_GE(ran[0], replays);
+    EXPECT_LE(ran[0], replays + 1);
+    EXPECT_EQ(ran[1], 0u) << "an earlier replay ran with the arguments of a later one";
+  }
   /// Gives flotilla the time to put the replays that were submitted into a stream. Without workers,
   /// the first call of `pump` does it.
   void launch_replays() {
@@ -124,8 +132,8 @@ TEST_P(LostReplays, NoReplayRunsWithTheArgumentsOfALaterOne) {
   EXPECT_EQ(read_one(counters, n - 1), 2u);
 }
 
-// requirement: the arguments of a replay that never ran, because a predecessor failed, are for the
-// next replay, and not for an earlier one that runs again
+// requirement: the arguments of a replay that never ran, because a predecessor failed before the
+// device was lost, are for the next replay. An earlier replay runs again with its own
 TEST_P(LostReplays, NoReplayRunsWithTheArgumentsOfOneThatFailed) {
   start();
   device_buffer<word> counters = zeros(2, first);
@@ -145,12 +153,112 @@ TEST_P(LostReplays, NoReplayRunsWithTheArgumentsOfOneThatFailed) {
   devices().crash(0);
   EXPECT_EQ(ending_of(hit), ending::lost);
   EXPECT_EQ(ending_of(skipped), ending::dependency);
-  word const again = ending_of(queued) == ending::well ? 1 : 0;
-  std::vector<word> const ran = read(counters);
-  EXPECT_GE(ran[0], 1 + again);
-  EXPECT_EQ(ran[1], 0u) << "an earlier replay ran with the arguments of a later one";
+  EXPECT_EQ(ending_of(queued), ending::well);
+  expect_replays(counters, 2);
   steps.replay().wait();
   EXPECT_EQ(read_one(counters, 1), 1u);
+}
+
+// requirement: the same if the predecessor fails after the device was lost, and before the earlier
+// replay runs again
+TEST_P(LostReplays, NoReplayRunsWithTheArgumentsOfOneThatFailedMeanwhile) {
+  start();
+  device_buffer<word> counters = zeros(2, first);
+  recording steps{rt()};
+  recorded_task const task = steps.add(count(counters, 0));
+  steps.replay().wait();
+  // So many predecessors that flotilla looks first at the one on which the replay was parked.
+  replay_options behind;
+  for (int i = 0; i < 4; ++i) {
+    ticket const done = rt().submit(nothing(), {.device = second});
+    done.wait();
+    behind.after.add(done);
+  }
+  testing::hang_kernel(rt().devices()[1], 1);
+  ticket const held = rt().submit(nothing(), {.device = second});
+  ticket const bad = rt().submit([](task_context&) { throw std::runtime_error{"on purpose"}; },
+                                 {.device = second, .after = {held}});
+  behind.after.add(bad);
+  testing::hang_kernel(rt().devices()[0], 1);
+  ticket const hit = steps.replay();
+  ticket const queued = steps.replay();
+  launch_replays();
+  steps.set(task, count(counters, 1));
+  ticket const skipped = steps.replay(behind);
+  launch_replays();
+  devices().crash(0);
+  testing::clear_faults();  // and now `bad` fails
+  EXPECT_THROW(bad.wait(), std::runtime_error);
+  EXPECT_EQ(ending_of(hit), ending::lost);
+  EXPECT_EQ(ending_of(skipped), ending::dependency);
+  EXPECT_EQ(ending_of(queued), ending::well);
+  expect_replays(counters, 2);
+  steps.replay().wait();
+  EXPECT_EQ(read_one(counters, 1), 1u);
+}
+
+// requirement: the same for a replay whose deadline has passed
+TEST_P(LostReplays, NoReplayRunsWithTheArgumentsOfOneThatIsLate) {
+  start();
+  device_buffer<word> counters = zeros(2, first);
+  recording steps{rt()};
+  recorded_task const task = steps.add(count(counters, 0));
+  steps.replay().wait();
+  testing::hang_kernel(rt().devices()[0], 1);
+  ticket const hit = steps.replay();
+  ticket const queued = steps.replay();
+  launch_replays();
+  devices().crash(0);
+  steps.set(task, count(counters, 1));
+  ticket const late = steps.replay(
+      {.priority = -1, .deadline = std::chrono::steady_clock::now() - std::chrono::seconds{1}});
+  EXPECT_THROW(late.wait(), timed_out);
+  EXPECT_EQ(ending_of(hit), ending::lost);
+  EXPECT_EQ(ending_of(queued), ending::well);
+  expect_replays(counters, 2);
+}
+
+// requirement: a replay without a deadline cannot be cancelled, also while it waits to run again
+TEST_P(LostReplays, NoReplayIsCancelled) {
+  start();
+  constexpr int losses = 5, replays = 400;
+  device_buffer<word> counters = zeros(1, first);
+  recording steps{rt()};
+  steps.add(count(counters, 0));
+  steps.replay().wait();
+  for (int i = 0; i < losses; ++i) {
+    testing::hang_kernel(rt().devices()[0], 1);
+    ticket const hit = steps.replay();
+    std::vector<ticket> queued;
+    for (int k = 0; k < replays; ++k) { queued.push_back(steps.replay()); }
+    launch_replays();
+    devices().crash(0);
+    EXPECT_TRUE(pumping(rt(), [&] { return hit.ready(); }));
+    // The device starts the oldest replay first.
+    for (std::size_t k = queued.size(); k-- > 0;) { EXPECT_FALSE(queued[k].cancel()) << k; }
+    for (ticket const& each : queued) { EXPECT_EQ(ending_of(each), ending::well); }
+  }
+  EXPECT_GE(read_one(counters, 0), word{1 + losses * replays});
+}
+
+// requirement: a recording whose records were on the way to the device when it was lost is right
+TEST_P(LostReplays, RecordsThatWereNotCopiedAreNotUsed) {
+  start();
+  constexpr word n = 20;
+  device_buffer<word> counters = zeros(n + 1, first);
+  testing::hang_kernel(rt().devices()[0], 1);
+  ticket const hit = rt().submit(count(counters, n));
+  launch_replays();
+  recording steps{rt()};
+  for (word i = 0; i < n; ++i) { steps.add(count(counters, i)); }
+  steps.finish();  // the copy of the records waits for the kernel that hangs
+  devices().crash(0);
+  EXPECT_EQ(ending_of(hit), ending::lost);
+  for (word replays = 1; replays <= 3; ++replays) {
+    EXPECT_EQ(ending_of(steps.replay()), ending::well);
+    std::vector<word> const ran = read(counters);
+    EXPECT_EQ(std::vector<word>(ran.begin(), ran.begin() + n), std::vector<word>(n, replays));
+  }
 }
 
 }  // namespace

@@ -35,6 +35,31 @@ TEST_P(DeadlineOrder, AReplayHasOne) {
   EXPECT_EQ(sum.read(), 2u);
 }
 
+// requirement: the arguments of a replay that never runs are for the next replay, and not for an
+// earlier one that has not begun
+TEST_P(DeadlineOrder, AReplayThatIsLateLeavesItsChangesToTheNext) {
+  device_word before{rt(), last()}, after{rt(), last()};
+  recording steps{rt()};
+  recorded_task const task = steps.add(add(before));
+  steps.finish();
+  launch_gate gate{rt(), program(), last()};
+  ticket const earlier = steps.replay({.after = {gate.gate()}});
+  steps.set(task, add(after));
+  ticket const late = steps.replay({.deadline = clock::now() - 1h});
+  for (int i = 0; i < 20; ++i) {  // the device sees that it must not run `late`
+    rt().pump();
+    std::this_thread::sleep_for(1ms);
+  }
+  gate.open();
+  EXPECT_NO_THROW(earlier.wait());
+  EXPECT_THROW(late.wait(), timed_out);
+  EXPECT_EQ(before.read(), 1u);
+  EXPECT_EQ(after.read(), 0u);
+  steps.replay().wait();
+  EXPECT_EQ(before.read(), 1u);
+  EXPECT_EQ(after.read(), 1u);
+}
+
 // requirement: a recording with several graphs is not replayed with a deadline
 TEST_P(DeadlineOrder, AReplayOfSeveralGraphsIsRefused) {
   if (device_count() == 1) { GTEST_SKIP() << "needs 2 devices"; }

@@ -231,7 +231,8 @@ class FLOTILLA_EXPORT device_fault : public error {
   [[nodiscard]] device_ordinal device() const noexcept { return device_; }
   [[nodiscard]] std::string const& suspects() const noexcept { return suspects_; }
   /// Returns whether the task may have run, wholly or in part. If so, what it could write is
-  /// undefined. If not, it did not begin, and the program can submit it again.
+  /// undefined. If not, it did not begin, and the program can submit it again. If the task is a
+  /// replay of several graphs, this is about its last graph only: other graphs may have run.
   [[nodiscard]] bool may_have_run() const noexcept { return may_have_run_; }
 
  private:

@@ -144,6 +144,7 @@ void containment::finish(lost_devices::decision what, CUresult status, std::stri
   take_unlaunched();
   drop_batches();
   parts_.sampler.forget();
+  parts_.shared.recordings.note_loss_of(parts_.lanes.device());
   if (is_usable) {
     parts_.shared.lost.note_usable(parts_.lanes.device());
   } else {

@@ -11,7 +11,6 @@
 #include <flotilla/task/callable.hpp>
 
 #include "dispatch/device/launch_text.hpp"
-#include "dispatch/recording/replayed_part.hpp"
 #include "dispatch/task/callable_frame.hpp"
 #include "dispatch/task/cancellation.hpp"
 #include "dispatch/task/chunk_command.hpp"
@@ -100,11 +99,6 @@ void failure_reporter::destroy_content(slot_address task) {
     // The destructor is user code. If it waits, the wait must know that this thread has the lease.
     callable_frame const frame{shared_.id, device_, task};
     std::destroy_at(&held_in<callable>(one));
-  }
-  if (one.kind == task_kind::recorded) {
-    // This replay does not run, so its changes must take effect in the next replay.
-    replayed_part& replay = held_in<replayed_part>(one);
-    shared_.recordings.get(replay.part)->defer(std::exchange(replay.changes, change_lists::none));
   }
 }
 

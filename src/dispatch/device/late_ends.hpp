@@ -3,11 +3,13 @@
 #pragma once
 // Tasks that will not run, and end only after their predecessors have ended.
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include "dispatch/device/runtime_parts.hpp"
+#include "dispatch/recording/replayed_part.hpp"
 
 namespace flotilla::dispatch {
 
@@ -15,7 +17,8 @@ namespace flotilla::dispatch {
 /// task of a flow must not: the next task that uses the same memory has only this task as its
 /// predecessor, and must not run before the predecessors of this task have ended
 /// (tests/unit/flows/replica_model_test.cpp). Nor must a part of a replay: the last part stands for
-/// the whole replay.
+/// the whole replay, and the changes of this replay are for the next one. If they were made before
+/// this replay ends, an earlier replay could still begin, and would run with them.
 ///
 /// Threads: only the holder of the device's lease.
 class late_ends {
@@ -27,18 +30,24 @@ class late_ends {
     if (must_wait(task)) {
       waiting_.push_back({task, std::move(why)});
     } else {
-      shared_.ends.end(task, std::move(why));
+      finish({task, std::move(why)});
     }
   }
   /// Ends the tasks whose predecessors have ended. @return whether any task has ended.
   bool poll() {
-    return std::erase_if(waiting_, [this](waiting_task& each) {
-             if (must_wait(each.task)) { return false; }
-             shared_.ends.end(each.task, std::move(each.why));
-             return true;
-           }) != 0;
+    auto const ended = std::partition(waiting_.begin(), waiting_.end(),
+                                      [this](auto const& each) { return must_wait(each.task); });
+    auto const still_waiting = static_cast<std::size_t>(ended - waiting_.begin());
+    bool const any = ended != waiting_.end();
+    while (waiting_.size() > still_waiting) {
+      waiting_task next = std::move(waiting_.back());
+      waiting_.pop_back();  // first, because `finish` may throw std::bad_alloc
+      finish(std::move(next));
+    }
+    return any;
   }
-  /// Ends all tasks. Call this if the device can run no more tasks.
+  /// Ends all tasks. Call this if the device can run no more tasks, so that nothing needs the
+  /// changes of replays.
   void end_all() {
     for (waiting_task& each : std::exchange(waiting_, {})) {
       shared_.ends.end(each.task, std::move(each.why));
@@ -51,6 +60,15 @@ class late_ends {
     slot_address task;
     std::shared_ptr<failure const> why;
   };
+
+  void finish(waiting_task done) {
+    slot& one = shared_.tasks.at(done.task);
+    if (one.kind == task_kind::recorded) {
+      replayed_part& replay = held_in<replayed_part>(one);
+      shared_.recordings.get(replay.part)->defer(std::exchange(replay.changes, change_lists::none));
+    }
+    shared_.ends.end(done.task, std::move(done.why));
+  }
 
   /// Also lets the task look as if it were parked on the predecessor for which it waits. So threads
   /// that wait for the task help with that predecessor (dependencies::propagate_demand).

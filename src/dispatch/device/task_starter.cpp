@@ -217,7 +217,9 @@ void task_starter::start_first(std::span<slot_address const> tasks) {
   for (std::size_t i = tasks.size(); i-- > 0;) {
     slot& one = parts_.shared.tasks.at(tasks[i]);
     one.batched.store(0, std::memory_order_relaxed);
-    give_up_launch(one);
+    // A replay without a deadline can never be cancelled (submitter::fill).
+    generation_word const word{one.generation.load(std::memory_order_relaxed)};
+    if (one.kind != task_kind::recorded || word.timed()) { give_up_launch(one); }
     waiting_.at(one.level).push_front(tasks[i]);
   }
 }

@@ -86,6 +86,10 @@ class recorded_graph {
   /// Launches the graph into the lane's stream. At its end the graph writes `number`, the lane's
   /// next number. If the call fails, the caller must `put` all changes again for the next replay.
   [[nodiscard]] CUresult enqueue(lane const& lane, std::uint64_t number) noexcept;
+  /// After the device was lost, the copy of the records may never have been made.
+  void note_loss() noexcept {
+    if (copy_ == copy_state::in_flight) { copy_ = copy_state::absent; }
+  }
   /// Copies the graph to the device, so that the first launch need not do it.
   [[nodiscard]] CUresult upload(CUstream stream) noexcept;
 

@@ -231,7 +231,6 @@ recorded_part::refusal recorded_part::rebuild(change_list const& changes,
 
 void recorded_part::defer(std::uint32_t changes) {
   if (changes == change_lists::none) { return; }
-  ++version_;
   deferred_.put_all(lists.at(changes));
   lists.give_back(changes);
 }

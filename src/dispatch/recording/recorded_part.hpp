@@ -64,14 +64,17 @@ class recorded_part {
   /// every further call is refused.
   [[nodiscard]] refusal rewrite(std::uint32_t changes);
   /// Stores the changes of a list that were not made, or were made only in part, and gives the list
-  /// back. The next `rewrite` makes these changes first.
+  /// back. The next `rewrite` makes these changes first, so no replay before the one that the list
+  /// belongs to may be launched after this call.
   void defer(std::uint32_t changes);
   /// Launches the graph into the lane's stream. The graph's last node writes `number`, the lane's
   /// next number. If the call fails, the caller must `defer` the changes of this replay.
   [[nodiscard]] CUresult enqueue(lane const& lane, std::uint64_t number) noexcept;
-  /// Returns a number that grows with each list of changes that `rewrite` or `defer` gets. A replay
+  /// Returns a number that grows with each list of changes that `rewrite` gets. A replay in flight
   /// that was launched with another number had other arguments than the next launch will have.
   [[nodiscard]] std::uint64_t version() const noexcept { return version_; }
+  /// Call this after the device was lost: no operation that was in flight will be done.
+  void note_loss() noexcept { graph_->note_loss(); }
   /// Copies the graph to the device, so that the first replay need not copy it.
   /// @return the driver's status. An error does not prevent replays unless it is sticky.
   [[nodiscard]] CUresult upload(CUstream stream) noexcept { return graph_->upload(stream); }

@@ -41,6 +41,13 @@ std::vector<std::shared_ptr<recorded_part>> recorded_parts::launched_after(
   return found;
 }
 
+void recorded_parts::note_loss_of(unsigned device) noexcept {
+  std::lock_guard const lock{mutex_};
+  for (auto const& part : parts_) {
+    if (part != nullptr && part->device() == device) { part->note_loss(); }
+  }
+}
+
 void recorded_parts::destroy_all_of(unsigned device) noexcept {
   std::lock_guard const lock{mutex_};
   for (auto const& part : parts_) {

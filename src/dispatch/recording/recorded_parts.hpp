@@ -23,6 +23,8 @@ class recorded_parts {
   /// Returns the parts of a device with replays that were launched after `when`.
   [[nodiscard]] std::vector<std::shared_ptr<recorded_part>> launched_after(
       std::chrono::steady_clock::time_point when, unsigned device) const;
+  /// Calls recorded_part::note_loss for all parts of a device.
+  void note_loss_of(unsigned device) noexcept;
   /// Destroys the graphs of all parts of a device. Call it before the device's context is
   /// destroyed.
   void destroy_all_of(unsigned device) noexcept;
