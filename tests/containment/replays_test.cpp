@@ -20,8 +20,8 @@ class LostReplays : public containment_test {
   [[nodiscard]] word read_one(device_buffer<word> const& from, std::size_t at) {
     return read(from)[at];
   }
-  /// Checks that counters[0] was incremented by `replays` replays and perhaps by one more, which was
-  /// lost. No replay must have incremented counters[1].
+  /// Checks that counters[0] was incremented by `replays` replays and perhaps by one more, which
+  /// was lost. No replay must have incremented counters[1].
   void expect_replays(device_buffer<word> const& counters, word replays) {
     std::vector<word> const ran = read(counters);
     EXPECT_GE(ran[0], replays);

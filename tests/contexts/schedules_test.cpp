@@ -64,9 +64,10 @@ shares share_of_wait(runtime& rt, std::function<void(runtime&, ticket const&)> c
           std::chrono::duration<double>(taken + kept) / all};
 }
 
-/// Returns whether `wait` sleeps: whether a thread uses almost no processor time in it. A disturbance
-/// only adds processor time, so one low measurement is enough: a thread that spins exceeds the limit
-/// in every measurement. With a sanitizer, each poll between two sleeps takes about 60 us.
+/// Returns whether `wait` sleeps: whether a thread uses almost no processor time in it. A
+/// disturbance only adds processor time, so one low measurement is enough: a thread that spins
+/// exceeds the limit in every measurement. With a sanitizer, each poll between two sleeps takes
+/// about 60 us.
 bool sleeps(runtime& rt, std::function<void(runtime&, ticket const&)> const& wait) {
   constexpr double limit = sanitized ? 0.3 : 0.1;
   for (int attempt = 0; attempt < 3; ++attempt) {

@@ -133,10 +133,10 @@ class FLOTILLA_EXPORT recording {
   ///         exception: if the driver had no memory to change the graph, all later replays fail,
   ///         because an H200 faults if it launches such a graph. Then make the recording again.
   ///         If an isolated device was lost, each graph of the replay on this device fails with
-  ///         device_fault if it may have been running, or if it was launched before the changes of a
-  ///         later replay were made. Any other graph is launched again in the next worker process.
-  ///         Graphs that depend on a failed graph fail with dependency_failed, and the ticket
-  ///         reports the failure of the last graph.
+  ///         device_fault if it may have been running, or if it was launched before the changes of
+  ///         a later replay were made. Any other graph is launched again, in the next worker
+  ///         process. Graphs that depend on a failed graph fail with dependency_failed, and the
+  ///         ticket reports the failure of the last graph.
   /// Blocks  only while a window is full. Then the caller helps to drain the device, as in
   ///         `runtime::submit`. The first replay also blocks as `finish` does.
   /// Cost    no driver call. The thread that drives the device pays one launch for each graph. A
