@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include <flotilla/detail/deadline.hpp>
 #include <flotilla/error/error.hpp>
 
 #include "compiler/child_process.hpp"
@@ -72,9 +73,7 @@ std::string processor_features() {
 class cpu_compilation {
  public:
   cpu_compilation(compile_options const& options, std::string const& compiler)
-      : options_(options),
-        compiler_(compiler),
-        deadline_(std::chrono::steady_clock::now() + options.timeout) {
+      : options_(options), compiler_(compiler), deadline_(detail::deadline_after(options.timeout)) {
     for (kernel_header const& each : kernel_headers()) {
       work_.write("include/" + std::string{each.name}, each.text);
     }

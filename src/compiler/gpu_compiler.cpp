@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include <flotilla/detail/deadline.hpp>
 #include <flotilla/error/error.hpp>
 
 #include "compiler/compiler_log.hpp"
@@ -137,7 +138,7 @@ compiled_code gpu_compiler::compile_to_ptx(std::string_view source) const {
   std::vector<std::string> const options = nvrtc_options();
   std::vector<char const*> pointers;
   for (std::string const& each : options) { pointers.push_back(each.c_str()); }
-  clock::time_point deadline = clock::now() + options_.timeout;
+  clock::time_point deadline = detail::deadline_after(options_.timeout);
   if (nvrtc_.set_callback != nullptr) { nvrtc_.set_callback(made.get(), &is_too_late, &deadline); }
   int const answer = nvrtc_.compile(made.get(), static_cast<int>(pointers.size()), pointers.data());
   if (answer == nvrtc_cancelled) {

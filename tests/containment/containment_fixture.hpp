@@ -5,10 +5,12 @@
 
 #include <gmock/gmock.h>
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -80,6 +82,13 @@ class containment_test : public guest_test, public ::testing::WithParamInterface
   [[nodiscard]] runtime& rt() { return *runtime_; }
   [[nodiscard]] test_program& program() { return *program_; }
   [[nodiscard]] lossy_devices& devices() { return *devices_; }
+  /// Gives flotilla the time to put what was submitted into streams.
+  void pump_for_a_while() {
+    for (int i = 0; i < 50; ++i) {
+      rt().pump();
+      std::this_thread::sleep_for(std::chrono::milliseconds{1});
+    }
+  }
   /// A launch that does nothing.
   [[nodiscard]] launch nothing() { return program().nothing.with_shape({1}, {1})(); }
   /// A launch that increments counters[id].

@@ -62,6 +62,37 @@ TEST_P(LostKinds, CopiesAndFillsRunAgain) {
   }
 }
 
+// requirement: items that had not begun run once on the successor, whatever their grids. A device
+// that has not measured the kernel divides them into several launches
+TEST_P(LostKinds, ItemsOfABulkThatHadNotBegunRunOnce) {
+  start();
+  constexpr word n = 2000;
+  host_buffer<word> counters{rt(), n};
+  kernel<word*, word> const one = program().loaded.kernel<word*, word>("count_id");
+  for (int i = 0; i < 30; ++i) {
+    rt().submit(one.with_shape({1}, {1})(counters.data(), 0u), {.device = first}).wait();
+  }
+  rt().wait_idle();
+  for (word const sizes : {1u, 2u}) {
+    std::fill_n(counters.data(), n, 0u);
+    testing::hang_kernel(rt().devices()[0], 1);
+    testing::hang_kernel(rt().devices()[1], 1);
+    std::vector<launch> items;
+    for (word i = 0; i < n; ++i) {
+      items.push_back(one.with_shape({10 + i % sizes}, {1})(counters.data(), i));
+    }
+    ticket const ahead = rt().submit(nothing(), {.device = second, .repeatable = true});
+    pump_for_a_while();
+    ticket const all = submit_bulk(rt(), items, {.after = {ahead}});
+    pump_for_a_while();
+    devices().crash(1);
+    pump_for_a_while();
+    testing::clear_faults();
+    EXPECT_EQ(ending_of(all), ending::well);
+    for (word i = 0; i < n; ++i) { ASSERT_EQ(counters[i], 10 + i % sizes) << i; }
+  }
+}
+
 // requirement: items of a bulk run once, or fail
 TEST_P(LostKinds, ItemsOfABulkRunOnceOrFail) {
   start();

@@ -5,7 +5,6 @@
 
 #include <chrono>
 #include <stdexcept>
-#include <thread>
 #include <vector>
 
 #include <flotilla/task/recording.hpp>
@@ -27,14 +26,6 @@ class LostReplays : public containment_test {
     EXPECT_GE(ran[0], replays);
     EXPECT_LE(ran[0], replays + 1);
     EXPECT_EQ(ran[1], 0u) << "an earlier replay ran with the arguments of a later one";
-  }
-  /// Gives flotilla the time to put the replays that were submitted into a stream. Without workers,
-  /// the first call of `pump` does it.
-  void launch_replays() {
-    for (int i = 0; i < 50; ++i) {
-      rt().pump();
-      std::this_thread::sleep_for(std::chrono::milliseconds{1});
-    }
   }
 };
 INSTANTIATE_TEST_SUITE_P(workers, LostReplays, ::testing::Values(0, 2));
@@ -83,7 +74,7 @@ TEST_P(LostReplays, ReplaysThatHadNotBegunRun) {
   std::vector<ticket> queued;
   for (int i = 0; i < 3; ++i) { queued.push_back(steps.replay()); }
   ticket const behind = rt().submit(count(counters, 0), {.after = {queued.back()}});
-  launch_replays();
+  pump_for_a_while();
   devices().crash(0);
   EXPECT_EQ(ending_of(hit), ending::lost);
   for (ticket const& each : queued) { EXPECT_EQ(ending_of(each), ending::well); }
@@ -112,7 +103,7 @@ TEST_P(LostReplays, NoReplayRunsWithTheArgumentsOfALaterOne) {
     steps.set(task, count(counters, i));
     queued.push_back(steps.replay());
   }
-  launch_replays();
+  pump_for_a_while();
   devices().crash(0);
   EXPECT_EQ(ending_of(hit), ending::lost);
   EXPECT_EQ(ending_of(queued.back()), ending::well);
@@ -146,10 +137,10 @@ TEST_P(LostReplays, NoReplayRunsWithTheArgumentsOfOneThatFailed) {
   testing::hang_kernel(rt().devices()[0], 1);
   ticket const hit = steps.replay();
   ticket const queued = steps.replay();
-  launch_replays();
+  pump_for_a_while();
   steps.set(task, count(counters, 1));
   ticket const skipped = steps.replay({.after = {bad}});
-  launch_replays();  // flotilla sees that `skipped` fails, which ends after the replays before it
+  pump_for_a_while();  // flotilla sees that `skipped` fails, which ends after the replays before it
   devices().crash(0);
   EXPECT_EQ(ending_of(hit), ending::lost);
   EXPECT_EQ(ending_of(skipped), ending::dependency);
@@ -182,10 +173,10 @@ TEST_P(LostReplays, NoReplayRunsWithTheArgumentsOfOneThatFailedMeanwhile) {
   testing::hang_kernel(rt().devices()[0], 1);
   ticket const hit = steps.replay();
   ticket const queued = steps.replay();
-  launch_replays();
+  pump_for_a_while();
   steps.set(task, count(counters, 1));
   ticket const skipped = steps.replay(behind);
-  launch_replays();
+  pump_for_a_while();
   devices().crash(0);
   testing::clear_faults();  // and now `bad` fails
   EXPECT_THROW(bad.wait(), std::runtime_error);
@@ -207,7 +198,7 @@ TEST_P(LostReplays, NoReplayRunsWithTheArgumentsOfOneThatIsLate) {
   testing::hang_kernel(rt().devices()[0], 1);
   ticket const hit = steps.replay();
   ticket const queued = steps.replay();
-  launch_replays();
+  pump_for_a_while();
   devices().crash(0);
   steps.set(task, count(counters, 1));
   ticket const late = steps.replay(
@@ -231,7 +222,7 @@ TEST_P(LostReplays, NoReplayIsCancelled) {
     ticket const hit = steps.replay();
     std::vector<ticket> queued;
     for (int k = 0; k < replays; ++k) { queued.push_back(steps.replay()); }
-    launch_replays();
+    pump_for_a_while();
     devices().crash(0);
     EXPECT_TRUE(pumping(rt(), [&] { return hit.ready(); }));
     // The device starts the oldest replay first.
@@ -248,7 +239,7 @@ TEST_P(LostReplays, RecordsThatWereNotCopiedAreNotUsed) {
   device_buffer<word> counters = zeros(n + 1, first);
   testing::hang_kernel(rt().devices()[0], 1);
   ticket const hit = rt().submit(count(counters, n));
-  launch_replays();
+  pump_for_a_while();
   recording steps{rt()};
   for (word i = 0; i < n; ++i) { steps.add(count(counters, i)); }
   steps.finish();  // the copy of the records waits for the kernel that hangs

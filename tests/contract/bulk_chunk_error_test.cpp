@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <exception>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <stop_token>
@@ -222,6 +223,23 @@ TEST_P(BulkChunkError, ItemsBeforeAnErrorRun) {
   expect_error<invalid_argument>([&] { (void)submit_bulk(rt(), launches); }, 90, n, "is empty");
   rt().wait_idle();
   EXPECT_EQ(sum.read(), 398u);
+}
+
+// error guess: a bulk whose items cannot be counted in memory
+TEST_P(BulkChunkError, TheGreatestNumberOfItems) {
+  measure_add();
+  device_word sum{rt(), last()};
+  struct my_failure {};
+  auto const arguments = add_to(sum);
+  constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
+  EXPECT_THROW((void)submit_bulk(rt(), program().add.over(1, 1), most,
+                                 [&](std::size_t i) {
+                                   if (i == 1000) { throw my_failure{}; }
+                                   return arguments(i);
+                                 }),
+               my_failure);
+  rt().wait_idle();
+  EXPECT_EQ(sum.read(), 1000u);
 }
 
 /// Converts to a number, but 150 does not.

@@ -28,6 +28,21 @@ class BulkChunkOptions : public chunk_test {
 };
 FLOTILLA_CONTRACT(BulkChunkOptions);
 
+// requirement: a buffer may be destroyed as soon as an item with it was passed to the bulk. Its
+// memory is not used again before the item has ended
+TEST_P(BulkChunkOptions, BuffersOfItemsMayBeDestroyedAtOnce) {
+  measure_add();
+  auto const add = program().add.with_shape({1}, {1});
+  std::vector<device_buffer<word>> others;  // they must not get the memory of an open item
+  ticket const all = submit_bulk(rt(), add, n, [&](std::size_t i) {
+    if (i % 50 == 49) { others.push_back(zeros(8, last())); }
+    device_buffer<word> only_here = zeros(8, last());
+    return std::tuple{std::move(only_here), 1u};
+  });
+  all.wait();
+  for (auto const& each : others) { EXPECT_EQ(read(each), std::vector<word>(8, 0)); }
+}
+
 // requirement: chunks begin after the tasks in `after`, and tasks after the ticket run after all
 // chunks, on every device
 TEST_P(BulkChunkOptions, OrderWithPredecessorsAndSuccessors) {

@@ -5,6 +5,8 @@
 
 #include <atomic>
 #include <chrono>
+#include <limits>
+#include <thread>
 #include <vector>
 
 #include <flotilla/task/completion.hpp>
@@ -68,6 +70,33 @@ TEST_P(WaitSeveral, WaitAnyReturnsTheFirstTaskThatEnds) {
   tasks.pop_back();
   EXPECT_EQ(wait_any_for(tasks, test_timeout), 0u);
   EXPECT_EQ(wait_any_until(tasks, std::chrono::steady_clock::now()), 0u);
+}
+
+// requirement: a timed wait may be longer than the clock can tell, or infinite
+TEST_P(WaitSeveral, ATimedWaitMayBeVeryLong) {
+  using namespace std::chrono;
+  constexpr duration<double> forever{std::numeric_limits<double>::infinity()};
+  auto const waits = [&](auto const& wait) {
+    held_word word{rt()};
+    ticket const held = rt().submit(word.launch_of(program()), {.device = last()});
+    std::jthread const releaser{[&] {
+      std::this_thread::sleep_for(2ms);
+      word.release();
+    }};
+    return wait(held);
+  };
+  EXPECT_TRUE(waits([](ticket const& held) { return held.wait_for(hours::max()); }));
+  EXPECT_TRUE(waits([](ticket const& held) { return held.wait_for(nanoseconds::max()); }));
+  EXPECT_TRUE(waits([&](ticket const& held) { return held.wait_for(forever); }));
+  EXPECT_TRUE(waits([](ticket const& held) { return when_all(held).wait_for(seconds::max()); }));
+  EXPECT_TRUE(waits([](ticket const& held) {
+    return wait_any_for(dependency_list{held}, hours::max()).has_value();
+  }));
+  held_word word{rt()};
+  ticket const held = rt().submit(word.launch_of(program()), {.device = last()});
+  EXPECT_FALSE(held.wait_for(hours::min()));
+  EXPECT_FALSE(held.wait_for(-forever));
+  word.release();
 }
 
 // requirement: `when_all` takes any mix of tickets and ids and waits for each of them

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include <flotilla/detail/access.hpp>
+#include <flotilla/detail/deadline.hpp>
 #include <flotilla/detail/export.hpp>
 #include <flotilla/task/dependency_list.hpp>
 #include <flotilla/task/ticket.hpp>
@@ -107,8 +108,7 @@ class FLOTILLA_EXPORT completion {
   [[nodiscard]] bool wait_until(std::chrono::steady_clock::time_point when) const;
   template <class Rep, class Period>
   [[nodiscard]] bool wait_for(std::chrono::duration<Rep, Period> time) const {
-    return wait_until(std::chrono::steady_clock::now() +
-                      std::chrono::ceil<std::chrono::steady_clock::duration>(time));
+    return wait_until(detail::deadline_after(time));
   }
 
   /// Runs `callable(std::exception_ptr)` once after the completion is done. The argument is null,
@@ -168,8 +168,7 @@ requires(sizeof...(Tasks) > 0 && detail::tasks<Tasks...>) [[nodiscard]] std::siz
 template <class Rep, class Period>
 [[nodiscard]] std::optional<std::size_t> wait_any_for(dependency_list const& tasks,
                                                       std::chrono::duration<Rep, Period> time) {
-  return wait_any_until(tasks, std::chrono::steady_clock::now() +
-                                   std::chrono::ceil<std::chrono::steady_clock::duration>(time));
+  return wait_any_until(tasks, detail::deadline_after(time));
 }
 
 template <class F>

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include <flotilla/detail/access.hpp>
+#include <flotilla/detail/deadline.hpp>
 #include <flotilla/detail/export.hpp>
 #include <flotilla/device/device.hpp>
 #include <flotilla/settings/settings.hpp>
@@ -84,8 +85,7 @@ class FLOTILLA_EXPORT [[nodiscard]] ticket {
   [[nodiscard]] bool wait_until(std::chrono::steady_clock::time_point when) const;
   template <class Rep, class Period>
   [[nodiscard]] bool wait_for(std::chrono::duration<Rep, Period> time) const {
-    return wait_until(std::chrono::steady_clock::now() +
-                      std::chrono::ceil<std::chrono::steady_clock::duration>(time));
+    return wait_until(detail::deadline_after(time));
   }
 
   /// Cancels the task if it is not launched yet. A cancelled task never runs: it ends with

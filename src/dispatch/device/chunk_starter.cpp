@@ -129,6 +129,7 @@ void chunk_starter::launch(slot_address chunk, lane& lane) {
   refused_.clear();
   errors_.clear();
   std::uint32_t launched = 0;
+  parts_.grids.number_blocks(chunk, records);
   if (CUresult const answer = launch_grids(chunk, lane, records, launched);
       answer != CUDA_SUCCESS) {
     errors_.push_back(answer);

@@ -30,7 +30,7 @@ bool deferred_free::would_block(epoch_reclaimer::item const& item) const noexcep
 
 void deferred_free::run(blocking mode) {
   epoch_reclaimer& reclaimer = parts_.shared.reclaimer;
-  std::uint64_t const oldest = parts_.shared.tasks.oldest_epoch(reclaimer.epoch_seen());
+  std::uint64_t const oldest = parts_.shared.tasks.oldest_epoch(reclaimer.oldest_pinned());
   auto const is_here = [this](epoch_reclaimer::item const& item) {
     return item.device == parts_.lanes.device();
   };

@@ -149,7 +149,13 @@ std::size_t intake::pop_shared(inbox& box, priority_level level) {
   std::size_t const max = std::min(shared_room(level), popped_.size());
   if (!box.may_have_chunks()) {
     std::size_t const count = box.pop(popped_.data(), max);
-    share.acquire(level, static_cast<std::uint32_t>(count));
+    // The first chunk may have been pushed meanwhile. Then it was announced before, and `pop` pairs
+    // with the push.
+    if (!box.may_have_chunks()) {
+      share.acquire(level, static_cast<std::uint32_t>(count));
+    } else {
+      for (std::size_t i = 0; i < count; ++i) { share.acquire(parts_.shared.tasks.at(popped_[i])); }
+    }
     return count;
   }
   std::size_t count = 0;

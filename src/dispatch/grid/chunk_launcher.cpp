@@ -23,6 +23,10 @@ detail::twin_record record_of(chunk_launcher::chunk_records const& records,
   std::memcpy(&found, records.host + std::uint64_t{item} * what.stride, sizeof found);
   return found;
 }
+void write_record(chunk_launcher::chunk_records const& records, chunk_command const& what,
+                  std::uint32_t item, detail::twin_record const& changed) noexcept {
+  std::memcpy(records.host + std::uint64_t{item} * what.stride, &changed, sizeof changed);
+}
 std::uint64_t blocks_of(chunk_launcher::chunk_records const& records, chunk_command const& what,
                         std::uint32_t item) noexcept {
   detail::twin_record const of = record_of(records, what, item);
@@ -67,6 +71,23 @@ std::uint32_t chunk_launcher::rounds_of(slot_address chunk) const noexcept {
   return parts_.limits.rounds(threads_of(task), held_in<chunk_command>(task).blocks);
 }
 
+void chunk_launcher::number_blocks(slot_address chunk,
+                                   chunk_records const& records) const noexcept {
+  chunk_command const& what = held_in<chunk_command>(parts_.tasks.at(chunk));
+  std::uint32_t const last = what.count - 1;
+  // If the chunk was divided, the numbers of its last grid begin with 0 and are too small.
+  std::uint64_t const end =
+      record_of(records, what, last).first_block + blocks_of(records, what, last);
+  if (end == what.blocks) { return; }
+  std::uint64_t first_block = 0;
+  for (std::uint32_t i = 0; i < what.count; ++i) {
+    detail::twin_record changed = record_of(records, what, i);
+    changed.first_block = static_cast<std::uint32_t>(first_block);
+    write_record(records, what, i, changed);
+    first_block += blocks_of(records, what, i);
+  }
+}
+
 CUresult chunk_launcher::launch_items(lane const& lane, slot_address chunk,
                                       chunk_records const& records, std::uint32_t from,
                                       std::uint32_t count) {
@@ -84,7 +105,7 @@ CUresult chunk_launcher::launch_items(lane const& lane, slot_address chunk,
   for (std::uint32_t i = from; i < from + count; ++i) {
     detail::twin_record changed = record_of(records, what, i);
     changed.first_block -= first_block;
-    std::memcpy(records.host + std::uint64_t{i} * what.stride, &changed, sizeof changed);
+    write_record(records, what, i, changed);
     blocks += blocks_of(records, what, i);
   }
   // A division finds the items from `from` on. The table has the indices of all items.

@@ -41,7 +41,11 @@ class chunk_launcher {
     std::byte* host;
     CUdeviceptr device;
   };
-  /// Launches consecutive items of a chunk as one grid. Call it only once for each item.
+  /// Call this before the launches of a chunk. Numbers the blocks of its items again if an earlier
+  /// launch of the chunk, on a device that was lost, has divided it into several grids.
+  void number_blocks(slot_address chunk, chunk_records const& records) const noexcept;
+  /// Launches consecutive items of a chunk as one grid. After `number_blocks`, call it only once
+  /// for each item: it numbers the blocks of the grid from 0.
   /// @param from  The first item.
   [[nodiscard]] CUresult launch_items(lane const& lane, slot_address chunk,
                                       chunk_records const& records, std::uint32_t from,

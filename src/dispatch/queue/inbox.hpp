@@ -43,8 +43,9 @@ class inbox {
   /// Announces that the inbox may contain chunks of bulks. Call it before the first push of a
   /// chunk. Threads: only the owning thread.
   void expect_chunks() noexcept { may_have_chunks_.store(true, std::memory_order_relaxed); }
-  /// A consumer that misses the announcement takes more chunks at once than it should, which does
-  /// no harm.
+  /// A consumer that misses the announcement may take more chunks at once than it should. If this
+  /// function returns false after `pop`, the call of `pop` has taken no chunk
+  /// (tests/unit/dispatch/queue/chunk_count_model_test.cpp).
   [[nodiscard]] bool may_have_chunks() const noexcept {
     return may_have_chunks_.load(std::memory_order_relaxed);
   }

@@ -19,14 +19,14 @@ slot_address bulk_submitter::take_slot_of_end() const {
 
 void bulk_submitter::submit_items(detail::bulk_source const& items, task_options const& options,
                                   bulk& to, std::size_t& submitted) const {
-  item_sink sink{
-      {with_.owner,
-       with_.valid,
-       with_.tasks,
-       with_.checks != nullptr,
-       {with_.devices, with_.waits, with_.usage, with_.tasks, with_.shared.chunks, with_.limits}},
-      options,
-      to};
+  item_sink sink{{with_.owner,
+                  with_.valid,
+                  with_.tasks,
+                  with_.checks != nullptr,
+                  {with_.devices, with_.waits, with_.usage, with_.tasks, with_.shared.chunks,
+                   with_.limits, with_.shared.reclaimer}},
+                 options,
+                 to};
   try {
     try {
       items.make(items.state, sink);

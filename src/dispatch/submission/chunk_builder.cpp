@@ -118,7 +118,8 @@ chunk_limits::limit chunk_builder::limit_of(chunk_form const& form, extent const
   std::size_t const max = std::min<std::size_t>(
       limit.items, chunk_memory::piece_bytes / detail::twin_record_stride(form.argument_bytes));
   // Chunks of the same size, so that the last one is not too small.
-  std::size_t items = left / ((left + max - 1) / max) + 1;
+  std::size_t const chunks = left / max + (left % max != 0 ? 1 : 0);
+  std::size_t items = left / chunks + 1;
   if (!device) {
     // The devices take chunks one by one. With smaller chunks towards the end, they finish at
     // about the same time.
@@ -142,6 +143,7 @@ bool chunk_builder::begin(chunk_form const& form, extent const& grid, place cons
   if (piece_ == chunk_memory::no_piece) { return false; }
   alone_ = 0;
   to_ = &to;
+  pin_.emplace(parts_.reclaimer);
   form_ = form;
   grid_ = grid;
   records_ = memory_of(to).host(piece_);
@@ -198,14 +200,15 @@ void chunk_builder::submit(std::size_t& submitted) {
   if (count_ < chunk_limits::min_items) {
     alone_ = alone_after_few;
     for (std::uint32_t i = 0; i < count_; ++i) {
-      recorded_item const item{form_, records_ + std::size_t{i} * stride};
+      recorded_item const item{form_, records_ + std::size_t{i} * stride, pin_->epoch()};
       parts_.tasks.submit_records(item, options_, *to_, in_, first_ + i);
       ++submitted;
     }
     return;
   }
   if (blocks_each_ == 0) { write_table(); }
-  chunk_of_items const chunk{form_, grid_, {piece_, count_, blocks_, blocks_each_, stride}};
+  chunk_of_items const chunk{
+      form_, grid_, {piece_, count_, blocks_, blocks_each_, stride}, pin_->epoch()};
   parts_.tasks.submit_records(chunk, options_, *to_, in_, first_);
   piece_ = chunk_memory::no_piece;  // the chunk gives it back
   submitted += count_;
@@ -215,6 +218,7 @@ void chunk_builder::drop() noexcept {
   if (to_ != nullptr && piece_ != chunk_memory::no_piece) { memory_of(*to_).give_back(piece_); }
   to_ = nullptr;
   piece_ = chunk_memory::no_piece;
+  pin_.reset();
 }
 
 void chunk_builder::close(std::size_t& submitted) {

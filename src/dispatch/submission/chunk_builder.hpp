@@ -3,11 +3,14 @@
 #pragma once
 // Collects items of a bulk in chunks.
 
+#include <optional>
+
 #include <flotilla/detail/bulk_source.hpp>
 
 #include "dispatch/grid/chunk_limits.hpp"
 #include "dispatch/submission/slot_encoding.hpp"
 #include "dispatch/submission/submitter.hpp"
+#include "dispatch/task/epoch_reclaimer.hpp"
 
 namespace flotilla::dispatch {
 
@@ -25,6 +28,7 @@ class chunk_builder {
     submitter const& tasks;
     chunk_memories& chunks;
     chunk_limits const& limits;
+    epoch_reclaimer& reclaimer;
   };
   /// @param options  The options of the bulk.
   chunk_builder(parts const& with, task_options const& options, bulk& in) noexcept
@@ -91,6 +95,8 @@ class chunk_builder {
   place const* to_ = nullptr;  // null: no chunk is open
   chunk_form form_;
   extent grid_;  // of the first item
+  // Keeps the buffers of the items, which the program may destroy before the chunk is submitted.
+  std::optional<epoch_reclaimer::pin> pin_;
   std::uint32_t piece_ = chunk_memory::no_piece;
   std::byte* records_ = nullptr;
   std::size_t first_ = 0;

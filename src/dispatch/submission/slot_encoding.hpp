@@ -115,6 +115,7 @@ inline void encode(slot& task, chunk_form const& what, extent const& grid) noexc
 struct recorded_item {
   chunk_form const& form;
   std::byte const* record;
+  std::uint64_t epoch;  // when its record was written
 };
 inline void encode(slot& task, slot_side&, recorded_item const& what) noexcept {
   detail::twin_record head;
@@ -128,6 +129,7 @@ struct chunk_of_items {
   chunk_form const& form;
   extent grid;  // of the first item
   chunk_command command;
+  std::uint64_t epoch;  // when the first record was written
 };
 inline void encode(slot& task, slot_side&, chunk_of_items const& what) noexcept {
   task.kind = task_kind::chunk;
@@ -197,7 +199,7 @@ inline void encode_dependencies(slot& task, slot_side& side, std::span<task_id c
 /// @param what   A launch, a memory_command, a replayed_part, an event_command, a recorded_item or
 /// a chunk_of_items; or a callable, which is moved into the slot.
 /// @param options  A task_options, device_option or order_options.
-/// @param epoch  The current epoch of the epoch reclaimer.
+/// @param epoch  The epoch of the epoch reclaimer when the program still had all that `what` uses.
 template <class What, class Options>
 inline void encode(slot& task, slot_side& side, What& what, Options const& options,
                    priority_level level, std::uint64_t epoch) {

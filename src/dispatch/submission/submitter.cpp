@@ -136,7 +136,14 @@ template <class What, class Options, class Source>
         observe(what, full(options), to, address);
       }
     }
-    encode(task, side, what, options, level, reclaimer_.epoch());
+    std::uint64_t const epoch = [&] {
+      if constexpr (is_recorded<What>) {
+        return what.epoch;
+      } else {
+        return reclaimer_.epoch();
+      }
+    }();
+    encode(task, side, what, options, level, epoch);
     inbox.slots().expect_all_lines(uses_all_lines(task));
   } catch (...) {
     withdraw(address);

@@ -3,11 +3,13 @@
 #pragma once
 // Epoch-based reclamation: determines when no open task can use an item any more.
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <deque>
 #include <mutex>
 #include <optional>
+#include <vector>
 
 #include "dispatch/task/slot.hpp"
 
@@ -40,15 +42,44 @@ class epoch_reclaimer {
   [[nodiscard]] std::uint64_t epoch() const noexcept {
     return epoch_.load(std::memory_order_relaxed);
   }
-  /// Returns the epoch. If a search for the oldest open task begins after this call, the search
-  /// sees every open task that could use an item retired before the call.
-  [[nodiscard]] std::uint64_t epoch_seen() const noexcept {
-    return epoch_.load(std::memory_order_acquire);  // pairs with the release in close_epoch
+  /// Returns the oldest pinned epoch, or the current one if none is pinned. If a search for the
+  /// oldest open task begins after this call, the search sees every open task that could use an
+  /// item retired before the call.
+  [[nodiscard]] std::uint64_t oldest_pinned() {
+    // acquire: pairs with the release in close_epoch. An epoch that is pinned after the lock is not
+    // older than this one.
+    std::uint64_t oldest = epoch_.load(std::memory_order_acquire);
+    std::lock_guard const lock{pins_mutex_};
+    for (std::uint64_t const each : pins_) { oldest = std::min(oldest, each); }
+    return oldest;
   }
+  /// Protects the items that a task uses which is not open yet: keeps all items that are retired
+  /// while the pin exists. Open the task with the pinned epoch before the pin ends. Threads: any.
+  class pin {
+   public:
+    /// @throws std::bad_alloc
+    explicit pin(epoch_reclaimer& of) : of_(of) {
+      std::lock_guard const lock{of_.pins_mutex_};
+      epoch_ = of_.epoch();
+      of_.pins_.push_back(epoch_);
+    }
+    ~pin() {
+      std::lock_guard const lock{of_.pins_mutex_};
+      of_.pins_.erase(std::find(of_.pins_.begin(), of_.pins_.end(), epoch_));
+    }
+    pin(pin const&) = delete;
+    pin& operator=(pin const&) = delete;
+    [[nodiscard]] std::uint64_t epoch() const noexcept { return epoch_; }
+
+   private:
+    epoch_reclaimer& of_;
+    std::uint64_t epoch_ = 0;
+  };
   /// Ends the current epoch and returns it. All tasks submitted before the call belong to this
   /// epoch or an earlier one.
   std::uint64_t close_epoch() noexcept {
-    return epoch_.fetch_add(1, std::memory_order_acq_rel);  // pairs with the acquire in epoch_seen
+    // acq_rel: pairs with the acquire in oldest_pinned
+    return epoch_.fetch_add(1, std::memory_order_acq_rel);
   }
 
   void retire(item what) {
@@ -95,6 +126,8 @@ class epoch_reclaimer {
   std::atomic<std::size_t> count_{0};    // size of items_, written under the mutex
   std::mutex mutex_;
   std::deque<item> items_;  // sorted by epoch
+  std::mutex pins_mutex_;
+  std::vector<std::uint64_t> pins_;  // the pinned epochs
 };
 
 }  // namespace flotilla::dispatch

@@ -143,6 +143,12 @@ TEST_F(Compile, TheTimeoutEndsTheCompiler) {
               HasSubstr("kernels.cu: the compiler"));
 }
 
+// error guess
+TEST_F(Compile, TheTimeoutMayBeVeryLong) {
+  options_.timeout = std::chrono::milliseconds::max();
+  EXPECT_NO_THROW(static_cast<void>(compiled(scale_source)));
+}
+
 // error guess: a program that is no compiler
 TEST_F(Compile, ACompilerThatMakesNothingIsAnError) {
   options_.cpu_compiler = "/bin/true";

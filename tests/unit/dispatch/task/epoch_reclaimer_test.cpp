@@ -35,6 +35,23 @@ TEST(EpochReclaimer, KeepsWhatAnOpenTaskMayUse) {
   EXPECT_TRUE(reclaimer.empty());
 }
 
+// requirement: a pin keeps the items that are retired while it exists, and no others
+TEST(EpochReclaimer, KeepsWhatIsRetiredDuringAPin) {
+  epoch_reclaimer reclaimer;
+  reclaimer.retire(memory(1));
+  {
+    epoch_reclaimer::pin const first{reclaimer};
+    EXPECT_EQ(first.epoch(), reclaimer.epoch());
+    reclaimer.retire(memory(2));
+    epoch_reclaimer::pin const second{reclaimer};
+    EXPECT_EQ(reclaimer.oldest_pinned(), first.epoch());
+    EXPECT_EQ(reclaimer.take(reclaimer.oldest_pinned(), anything)->address, 1u);
+    EXPECT_FALSE(reclaimer.take(reclaimer.oldest_pinned(), anything).has_value());
+  }
+  EXPECT_EQ(reclaimer.oldest_pinned(), reclaimer.epoch());
+  EXPECT_EQ(reclaimer.take(reclaimer.oldest_pinned(), anything)->address, 2u);
+}
+
 // requirement: if no task is open, every item can be taken
 TEST(EpochReclaimer, GivesEverythingOfClosedEpochs) {
   epoch_reclaimer reclaimer;
