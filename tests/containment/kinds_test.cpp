@@ -209,5 +209,33 @@ TEST_P(LostKinds, DataOfALostTaskAreLost) {
   }
 }
 
+// requirement: a repeatable task of a flow is not repeated if a task that overwrites what it reads
+// may have been running, too
+TEST_P(LostKinds, ATaskIsNotRepeatedWithDataThatWereOverwritten) {
+  start({.on_error = [](std::exception_ptr const&) {}});
+  for (word round = 0; round < 20; ++round) {
+    flow all{rt()};
+    data<word> x{all, {1}, "x"}, y{all, {1}, "y"};
+    y.host_for_update()(0) = round;
+    auto const add = [&](word amount) {
+      return all.submit(program().add.with_shape({1}, {1})(update(y), amount), {.device = first});
+    };
+    add(1).wait();
+    rt().wait_idle();
+    testing::hang_kernel(rt().devices()[0], 3);
+    ticket const copied =
+        all.submit(program().copy.with_shape({1}, {1})(flotilla::write(x), flotilla::read(y)),
+                   {.device = first, .repeatable = true});
+    ticket const overwriting = add(1000);  // may have run when the next one hangs
+    ticket const hanging = add(1000);
+    pump_for_a_while();
+    devices().crash(0);
+    pump_for_a_while();
+    testing::clear_faults();
+    if (ending_of(copied) == ending::well) { EXPECT_EQ(x.host()(0), round + 1) << round; }
+    rt().wait_idle();
+  }
+}
+
 }  // namespace
 }  // namespace flotilla::test

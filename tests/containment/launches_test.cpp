@@ -217,5 +217,24 @@ TEST_P(LostLaunches, TasksBehindASuspectRunOnTheSuccessor) {
   EXPECT_EQ(read(counters), std::vector<word>(n, 1));
 }
 
+// requirement: if the device is lost while a batch is prepared, tasks behind its tasks go on
+TEST_P(LostLaunches, ALossWhileABatchIsPrepared) {
+  start();
+  device_buffer<word> x = zeros(2, first);
+  std::vector<word> result(2);
+  for (std::uint64_t nth = 1; nth < 12; ++nth) {
+    testing::fail_call("cuGraphExecKernelNodeSetParams", nth, driver_status::launch_failed);
+    ticket const set =
+        rt().submit(program().write.with_shape({1}, {1})(x, 5u), {.repeatable = true});
+    ticket const twice = rt().submit(program().step.with_shape({1}, {2})(x, 2u, 1u),
+                                     {.after = {set}, .repeatable = true});
+    ticket const last = rt().submit(nothing(), {.device = first, .after = {twice}});
+    ticket const back = rt().submit(x.copy_to(std::span{result}), {.after = {set, twice, last}});
+    rt().pump();
+    EXPECT_EQ(ending_of(back), ending::well) << nth;
+    testing::clear_faults();
+  }
+}
+
 }  // namespace
 }  // namespace flotilla::test

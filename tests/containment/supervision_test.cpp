@@ -4,10 +4,14 @@
 // How often a device is replaced, and what happens then; devices that hang.
 
 #include <chrono>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include <flotilla/data/flow.hpp>
+#include <flotilla/task/recording.hpp>
 
 #include "containment/containment_fixture.hpp"
 
@@ -69,6 +73,57 @@ TEST_P(Supervision, ADeviceWithoutSuccessorIsQuarantined) {
   EXPECT_THAT(thrown<device_fault>([&] { task.wait(); }),
               HasSubstr("no worker process could be started"));
   expect_quarantined();
+}
+
+// requirement: after a device was quarantined, everything works on the others
+TEST_P(Supervision, TheOtherDevicesWorkOn) {
+  for (unsigned const bad : {0u, 1u}) {
+    start({.restart = {.intensity = 0}});
+    device_ordinal const good{1 - bad};
+    devices().crash(static_cast<int>(bad));
+    ASSERT_TRUE(pumping(
+        rt(), [&] { return health(rt(), device_ordinal{bad}) == device_health::quarantined; }));
+    std::vector<word> values(300'000, 3), result(300'000);
+    device_buffer<word> x{rt(), good, values};
+    rt().submit(x.copy_to(std::span{result})).wait();
+    EXPECT_EQ(result, values);
+    host_buffer<word> pinned{rt(), 1};
+    test_program const loaded{rt()};
+    rt().submit(loaded.write.with_shape({1}, {1})(pinned.data(), 7u)).wait();
+    EXPECT_EQ(pinned[0], 7u);
+    recording steps{rt()};
+    steps.add(loaded.write.with_shape({1}, {1})(x, 8u));
+    steps.replay().wait();
+    EXPECT_EQ(read(x)[0], 8u);
+    {
+      flow all{rt()};
+      data<word> y{all, {64}, "y"};
+      for (int i = 0; i < 4; ++i) {
+        all.submit(loaded.write.with_shape({1}, {1})(flotilla::write(y), 9u)).wait();
+      }
+      EXPECT_EQ(y.host()(0), 9u);
+    }
+    x = {};
+    pinned = {};
+    TearDown();
+    SetUp();
+  }
+}
+
+// requirement: a buffer can be made at any time, also while its device is lost
+TEST_P(Supervision, BuffersAreMadeDuringLosses) {
+  start();
+  std::jthread const killer{[&](std::stop_token const& stop) {
+    while (!stop.stop_requested()) {
+      devices().crash(0);
+      std::this_thread::sleep_for(1ms);
+    }
+  }};
+  auto const end = std::chrono::steady_clock::now() + 500ms;
+  while (std::chrono::steady_clock::now() < end) {
+    device_buffer<word> const here{rt(), first, 1000};
+    host_buffer<word> const pinned{rt(), 1000};
+  }
 }
 
 // requirement: if all devices are quarantined, every task ends, and every submit is refused

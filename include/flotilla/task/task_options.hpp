@@ -60,10 +60,12 @@ struct task_options {
   /// thread of the runtime, and each such task costs two locks.
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
   /// Whether the task may run again after it has run in part, because it then gives the same
-  /// results: for example, it reads nothing that it writes. If an isolated device is lost, its
-  /// tasks that had not begun run on the successor in any case, but tasks that may have begun fail
-  /// with device_fault, unless this is true. A task that may have been running at two losses fails
-  /// in any case. Copies and fills are always repeatable. Callables and replays never are.
+  /// results: neither it nor a task that depends on it writes what it reads. If an isolated device
+  /// is lost, its tasks that had not begun run on the successor in any case, but tasks that may
+  /// have begun fail with device_fault, unless this is true. Copies and fills are always
+  /// repeatable. Callables and replays never are. Two kinds of tasks fail in any case: those that
+  /// may have been running at two losses, and those of a flow that other tasks of a flow depend on,
+  /// if these may have begun, too.
   bool repeatable = false;
 
   // Always inline: the call of a destructor would need the object in memory (detail/call_form.hpp).

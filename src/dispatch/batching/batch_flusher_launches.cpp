@@ -72,6 +72,9 @@ std::size_t batch_flusher::launch_first(lane& lane, std::span<slot_address const
     }
   }
   for (prepared_batch::refusal const& each : prepared_.refused) {
+    // If the device is lost, the task starts again later. Meanwhile no task may look for it in an
+    // open batch.
+    parts_.tasks.at(each.task).batched.store(0, std::memory_order_relaxed);
     // Name cuLaunchKernel, the driver call that the user expects. Which call was really made
     // depends on how the batch was filled.
     outcome.refused.push_back(

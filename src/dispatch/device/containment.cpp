@@ -58,6 +58,7 @@ void containment::find_tasks() {
   // A task is launched after its predecessors, and must start again after them.
   std::stable_sort(found_.begin(), found_.end(),
                    [](in_flight const& a, in_flight const& b) { return a.begun < b.begun; });
+  find_followed();
 }
 
 void containment::drop_batches() {
@@ -68,12 +69,33 @@ void containment::drop_batches() {
   });
 }
 
+void containment::find_followed() {
+  task_table const& tasks = parts_.shared.tasks;
+  followed_.clear();
+  for (in_flight const& one : found_) {
+    slot const& task = tasks.at(one.task);
+    generation_word const word{task.generation.load(std::memory_order_relaxed)};
+    if (!one.may_have_run || !word.ends_late()) { continue; }
+    for (std::size_t i = 0; i < task.dependencies; ++i) {
+      task_key const ahead = tasks.dependency(one.task, i);
+      if (!ahead.is_task()) { continue; }
+      generation_word const now{tasks.at(ahead.slot).generation.load(std::memory_order_relaxed)};
+      bool const is_there = static_cast<std::uint32_t>(now.generation()) == ahead.generation;
+      if (is_there) { followed_.push_back(ahead.slot); }
+    }
+  }
+  std::sort(followed_.begin(), followed_.end());
+}
+
 bool containment::may_start_again(in_flight const& one) const {
   slot& task = parts_.shared.tasks.at(one.task);
+  // A task that follows a task of a flow may overwrite what that one reads.
+  bool const may_repeat =
+      !task.was_suspect && !std::binary_search(followed_.begin(), followed_.end(), one.task);
   switch (task.kind) {
-    case task_kind::memory_op: return !one.may_have_run || !task.was_suspect;
+    case task_kind::memory_op: return !one.may_have_run || may_repeat;
     case task_kind::launch:
-    case task_kind::chunk: return !one.may_have_run || (task.repeatable && !task.was_suspect);
+    case task_kind::chunk: return !one.may_have_run || (task.repeatable && may_repeat);
     case task_kind::recorded: {
       // The graph has the arguments of the last replay that changed them.
       auto const& replay = held_in<replayed_part>(task);

@@ -83,6 +83,8 @@ class containment {
   [[nodiscard]] bool waits_for_other_lane(lane const& one, lane::batch const& batch) const;
   /// Raises the number of each lane to that of its last batch, and drops all batches.
   void drop_batches();
+  /// Fills `followed_` with the predecessors of those tasks of flows in `found_` that may have run.
+  void find_followed();
   /// Returns whether a task that was in a stream may start again.
   [[nodiscard]] bool may_start_again(in_flight const& one) const;
   /// Decides for each task in `found_` whether it starts again or ends, and takes back its mark.
@@ -97,6 +99,7 @@ class containment {
   parts const parts_;
   // Scratch memory:
   std::vector<in_flight> found_;
+  std::vector<slot_address> followed_;  // sorted
   std::vector<slot_address> again_;
   // The failures of tasks that may have run, and of those that have not begun.
   std::shared_ptr<failure const> of_suspects_;
@@ -112,7 +115,10 @@ bool containment::run(EndCompleted const& end_completed) {
   CUresult const status = lost.status_of(device);
   std::string const reason = lost.reason_of(device);
   parts_.streams.stop();
-  if (what == lost_devices::decision::replace && !lost.replace(device)) {
+  if (what == lost_devices::decision::give_up) {
+    // Otherwise a kernel could write to memory whose tasks have ended.
+    parts_.context.api().recovery->end(parts_.context.where().driver_ordinal);
+  } else if (!lost.replace(device)) {
     what = lost_devices::decision::give_up;
   }
   end_completed();

@@ -22,27 +22,27 @@ int attribute(driver::table const& api, CUfunction_attribute which, CUfunction f
   return api.func_get_attribute(&value, which, function) == CUDA_SUCCESS ? value : 0;
 }
 
-void complete_twin(driver::table const& api, kernel_entry& kernel) {
+void complete_twin(driver::table const& api, kernel_entry& kernel, unsigned device) {
   kernel_twin& twin = kernel.twin;
   auto const needs_more_memory = [&](CUfunction function) {
     constexpr auto local = CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES;
-    return attribute(api, local, function) > attribute(api, local, kernel.functions.front());
+    return attribute(api, local, function) > attribute(api, local, kernel.functions[device]);
   };
   auto const value = [&](CUfunction_attribute which, CUfunction function) {
     return static_cast<std::uint32_t>(attribute(api, which, function));
   };
-  if (twin.functions.empty() || needs_more_memory(twin.functions.front())) {
+  if (twin.functions.empty() || needs_more_memory(twin.functions[device])) {
     twin = {};
     return;
   }
-  twin.max_threads = value(CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, twin.functions.front());
-  if (twin.ordered.empty() || needs_more_memory(twin.ordered.front())) {
+  twin.max_threads = value(CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, twin.functions[device]);
+  if (twin.ordered.empty() || needs_more_memory(twin.ordered[device])) {
     twin.ordered.clear();
     return;
   }
-  twin.max_threads_ordered = value(CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, twin.ordered.front());
+  twin.max_threads_ordered = value(CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, twin.ordered[device]);
   twin.static_shared_bytes_ordered =
-      value(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, twin.ordered.front());
+      value(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, twin.ordered[device]);
 }
 
 }  // namespace
@@ -104,13 +104,13 @@ kernel_entry query_kernel(driver::table const& api, CUkernel handle, std::string
   return found;
 }
 
-void complete(driver::table const& api, kernel_entry& kernel) {
+void complete(driver::table const& api, kernel_entry& kernel, unsigned device) {
   kernel.shared_limits = std::make_unique<std::uint32_t[]>(kernel.functions.size());
   kernel.durations = std::make_unique<std::atomic<float>[]>(kernel.functions.size());
   kernel.launched = std::make_unique<std::atomic<std::int64_t>[]>(kernel.functions.size());
   kernel.has_clusters =
-      attribute(api, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, kernel.functions.front()) != 0;
-  complete_twin(api, kernel);
+      attribute(api, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, kernel.functions[device]) != 0;
+  complete_twin(api, kernel, device);
 }
 
 void check_argument_bytes(kernel_entry const& kernel, std::string const& program) {

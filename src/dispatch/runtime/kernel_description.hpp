@@ -38,9 +38,9 @@ struct loaded_kernel {
                                         std::string const& program);
 
 /// Fills in the members that depend on the functions of the kernel and its twin. Removes a twin
-/// that needs more local memory than the kernel, because it would be slower. The context of device
-/// 0 must be current.
-void complete(driver::table const& api, kernel_entry& kernel);
+/// that needs more local memory than the kernel, because it would be slower. The context of
+/// `device` must be current, which must have these functions.
+void complete(driver::table const& api, kernel_entry& kernel, unsigned device);
 
 /// @throws invalid_argument  The arguments of the kernel have too many bytes for a launch.
 void check_argument_bytes(kernel_entry const& kernel, std::string const& program);

@@ -41,6 +41,12 @@ bool memory::wait_for_given_up_memory() const {
   return true;
 }
 
+void memory::throw_if_lost(unsigned device, CUresult answer) const {
+  if (answer != CUDA_SUCCESS && shared_.lost.is_lost(device)) {
+    driver::check(answer, "cuMemAllocAsync", devices_[device].context().subject());
+  }
+}
+
 std::uintptr_t memory::allocate(unsigned device, std::size_t bytes) const {
   CUdeviceptr address = 0;
   CUresult answer = CUDA_SUCCESS;
@@ -49,6 +55,7 @@ std::uintptr_t memory::allocate(unsigned device, std::size_t bytes) const {
     found.clear();
     driver.free_unused(deferred_free::blocking::avoided);
     answer = driver.memory().allocate(bytes, address);
+    throw_if_lost(device, answer);
     if (answer == CUDA_ERROR_OUT_OF_MEMORY) { found = use_of(driver); }
   };
   operations_.run(device, attempt);
@@ -65,18 +72,20 @@ std::uintptr_t memory::allocate(unsigned device, std::size_t bytes) const {
 std::uintptr_t memory::allocate_host(std::size_t bytes) const {
   void* address = nullptr;
   CUresult answer = CUDA_SUCCESS;
+  unsigned const device = operations_.usable_instead_of(shared_.host_device);
   auto const attempt = [&](deferred_free::blocking blocking) {
-    operations_.run(shared_.host_device, [&](device_driver& driver) {
+    operations_.run(device, [&](device_driver& driver) {
       driver.free_unused(blocking);
       answer = driver.context().api().mem_host_alloc(
           &address, bytes, CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP);
+      throw_if_lost(device, answer);
     });
   };
   attempt(deferred_free::blocking::avoided);
   if (answer == CUDA_ERROR_OUT_OF_MEMORY && wait_for_given_up_memory()) {
     attempt(deferred_free::blocking::allowed);
   }
-  shared_.faults.note(answer, shared_.host_device);
+  shared_.faults.note(answer, device);
   driver::check(answer, "cuMemHostAlloc",
                 [&] { return std::to_string(bytes) + " bytes of pinned host memory"; });
   return reinterpret_cast<std::uintptr_t>(address);
@@ -87,7 +96,7 @@ void memory::release(epoch_reclaimer::kinds kind, unsigned device, std::uintptr_
   if (usage_.is_forked()) { return; }
   bool const is_host = kind == epoch_reclaimer::kinds::host_memory;
   devices_.retire({.kind = kind,
-                   .device = is_host ? shared_.host_device : device,
+                   .device = is_host ? operations_.usable_instead_of(shared_.host_device) : device,
                    .address = address,
                    .bytes = bytes});
 }

@@ -40,6 +40,9 @@ class memory {
   /// Waits until all open tasks have ended. Does nothing inside a callable, or if nothing waits to
   /// be freed. @return whether it waited.
   [[nodiscard]] bool wait_for_given_up_memory() const;
+  /// Throws if `answer` is an error and the device is lost, so that control::run calls the
+  /// operation again. @throws driver_error
+  void throw_if_lost(unsigned device, CUresult answer) const;
 
   runtime_parts const& shared_;
   device_set const& devices_;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dispatch/runtime/program_libraries.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "dispatch/runtime/kernel_description.hpp"
@@ -28,7 +29,9 @@ driver::table const& program_libraries::api_of(unsigned device) const {
 
 unsigned program_libraries::first_like(unsigned device) const {
   unsigned first = 0;
-  while (&api_of(first) != &api_of(device)) { ++first; }
+  while (first < device && (!operations_.is_usable(first) || &api_of(first) != &api_of(device))) {
+    ++first;
+  }
   return first;
 }
 
@@ -36,7 +39,10 @@ void program_libraries::open(std::string const& name, void const* code, std::str
                              std::vector<CUlibrary>& libraries) const {
   for (unsigned device = 0; device < devices_.size(); ++device) {
     unsigned const first = first_like(device);
-    libraries.push_back(first < device ? libraries[first] : open_on(device, name, code, file));
+    bool const is_usable = operations_.is_usable(device);
+    libraries.push_back(first < device ? libraries[first]
+                        : is_usable    ? open_on(device, name, code, file)
+                                       : nullptr);
   }
 }
 
@@ -62,7 +68,9 @@ CUlibrary program_libraries::open_on(unsigned device, std::string const& name, v
 CUresult program_libraries::unload(std::vector<CUlibrary> const& libraries) const noexcept {
   CUresult found = CUDA_SUCCESS;
   for (unsigned device = 0; device < libraries.size(); ++device) {
-    if (first_like(device) != device) { continue; }
+    auto const here = libraries.begin() + device;
+    // Devices with the same driver have the same library. A quarantined device may have none.
+    if (*here == nullptr || std::find(libraries.begin(), here, *here) != here) { continue; }
     CUresult const answer = api_of(device).library_unload(libraries[device]);
     if (found == CUDA_SUCCESS) { found = answer; }
   }
@@ -73,20 +81,22 @@ std::vector<kernel_entry> program_libraries::load_kernels(std::string const& nam
                                                           std::vector<CUlibrary> const& of,
                                                           bool use_twins) const {
   // By device. The kernels of all libraries are the same, in the same order.
-  std::vector<std::vector<loaded_kernel>> loaded;
+  std::vector<std::vector<loaded_kernel>> loaded(devices_.size());
   std::vector<kernel_entry> entries;
   for (unsigned device = 0; device < devices_.size(); ++device) {
+    if (!operations_.is_usable(device)) { continue; }  // its functions stay null
     driver::table const& api = api_of(device);
     operations_.run(device, [&](device_driver& driver) {
       auto const subject = [&] { return name + ", " + driver.context().subject(); };
       load_in_current_context(api, of[device], name);
       unsigned const first = first_like(device);
-      loaded.push_back(first < device ? loaded[first]
-                                      : kernels_of(api, of[device], name, use_twins));
-      entries.resize(loaded.front().size());
+      loaded[device] =
+          first < device ? loaded[first] : kernels_of(api, of[device], name, use_twins);
+      entries.resize(loaded[device].size());
       auto const load = [&](CUkernel handle, std::vector<CUfunction>& functions) {
         if (handle == nullptr) { return; }
-        CUfunction& function = functions.emplace_back();
+        functions.resize(devices_.size());
+        CUfunction& function = functions[device];
         check(api.kernel_get_function(&function, handle), "cuKernelGetFunction", subject);
         check(api.func_load(function), "cuFuncLoad", subject);
       };
@@ -99,13 +109,14 @@ std::vector<kernel_entry> program_libraries::load_kernels(std::string const& nam
     });
   }
   // The CUDA driver describes parameters only while a context is current.
-  operations_.run(0, [&](device_driver&) {
+  unsigned const any = operations_.usable_instead_of(0);
+  operations_.run(any, [&](device_driver&) {
     for (std::size_t i = 0; i < entries.size(); ++i) {
-      kernel_entry described = query_kernel(api_of(0), loaded.front()[i].handle, name);
+      kernel_entry described = query_kernel(api_of(any), loaded[any].at(i).handle, name);
       described.functions = std::move(entries[i].functions);
       described.twin.functions = std::move(entries[i].twin.functions);
       described.twin.ordered = std::move(entries[i].twin.ordered);
-      complete(api_of(0), described);
+      complete(api_of(any), described, any);
       entries[i] = std::move(described);
     }
   });

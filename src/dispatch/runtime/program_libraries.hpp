@@ -16,7 +16,8 @@ namespace flotilla::dispatch {
 /// A library belongs to a driver, not to a device. A runtime of which only some devices are
 /// isolated has two drivers, and each of them has the library. All other runtimes have one driver.
 ///
-/// Lists of libraries have one element for each device. Threads: any.
+/// Lists of libraries have one element for each device. For a quarantined device it may be null.
+/// Threads: any.
 class program_libraries {
  public:
   program_libraries(device_set const& devices, control const& operations) noexcept
@@ -38,7 +39,8 @@ class program_libraries {
   CUresult unload(std::vector<CUlibrary> const& libraries) const noexcept;
 
  private:
-  /// Returns the first device that has the same driver.
+  /// Returns the first device that has the same driver and is not quarantined, or `device` if there
+  /// is none before it.
   [[nodiscard]] unsigned first_like(unsigned device) const;
   [[nodiscard]] CUlibrary open_on(unsigned device, std::string const& name, void const* code,
                                   std::string const& file) const;

@@ -67,6 +67,9 @@ std::uint32_t program_loader::load(std::string const& name, void const* code,
       throw bad_image(why.what() + (file.empty() ? "" : why_no_code_for(parts_.kind, file)));
     }
     throw;
+  } catch (...) {
+    static_cast<void>(libraries_.unload(libraries));
+    throw;
   }
 }
 
@@ -129,23 +132,23 @@ std::uint32_t program_loader::adopt(CUkernel handle,
   parts_.usage.check_usable();
   if (handle == nullptr) { throw invalid_argument("adopt_kernel: the handle is null"); }
   kernel_entry adopted;
-  std::vector<CUfunction> functions;
+  std::vector<CUfunction> functions(parts_.devices.size());
   for (unsigned device = 0; device < parts_.devices.size(); ++device) {
+    if (!parts_.operations.is_usable(device)) { continue; }
     driver::table const& api = libraries_.api_of(device);
     parts_.operations.run(device, [&](device_driver& driver) {
       auto const subject = [&] {
         return std::string{"the kernel of adopt_kernel, "} + driver.context().subject();
       };
-      CUfunction function = nullptr;
-      check(api.kernel_get_function(&function, handle), "cuKernelGetFunction", subject);
-      check(api.func_load(function), "cuFuncLoad", subject);
-      functions.push_back(function);
+      check(api.kernel_get_function(&functions[device], handle), "cuKernelGetFunction", subject);
+      check(api.func_load(functions[device]), "cuFuncLoad", subject);
     });
   }
-  parts_.operations.run(0, [&](device_driver&) {
-    adopted = query_kernel(libraries_.api_of(0), handle, owner);
+  unsigned const any = parts_.operations.usable_instead_of(0);
+  parts_.operations.run(any, [&](device_driver&) {
+    adopted = query_kernel(libraries_.api_of(any), handle, owner);
     adopted.functions = std::move(functions);
-    complete(libraries_.api_of(0), adopted);
+    complete(libraries_.api_of(any), adopted, any);
   });
   check_layout(adopted, owner, layout);
   return static_cast<std::uint32_t>(

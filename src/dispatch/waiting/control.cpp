@@ -6,6 +6,8 @@
 #include <optional>
 #include <utility>
 
+#include <flotilla/error/error.hpp>
+
 #include "dispatch/task/callable_frame.hpp"
 
 namespace flotilla::dispatch {
@@ -35,9 +37,26 @@ void control::run(unsigned device, std::function<void(device_driver&)> const& op
   // This thread holds the lease already if it is inside a callable of this device.
   if (driver.gate().held_by_this_thread()) { return run_now(); }
   device_set::lease_guard const guard{devices_, driver, take_lease(driver)};
-  bool const is_usable = driver.replace_if_lost();
-  shared_.lost.check_usable(device, is_usable);
-  run_now();
+  while (true) {
+    bool const is_usable = driver.replace_if_lost();
+    shared_.lost.check_usable(device, is_usable);
+    try {
+      return run_now();
+    } catch (driver_error const&) {
+      if (!shared_.lost.is_lost(device)) { throw; }
+    }
+  }
+}
+
+unsigned control::usable_instead_of(unsigned device) const noexcept {
+  if (is_usable(device)) { return device; }
+  unsigned found = device;
+  for (unsigned i = 0; i < devices_.size(); ++i) {
+    if (!is_usable(i)) { continue; }
+    if (&devices_[i].context().api() == &devices_[device].context().api()) { return i; }
+    found = i;
+  }
+  return found;
 }
 
 }  // namespace flotilla::dispatch

@@ -22,7 +22,17 @@ class control {
   /// another thread drives the device, that thread releases the lease after its current pass.
   /// @throws used_after_fork, driver_error, would_deadlock (only inside a callable), and all
   /// exceptions of `operation`
+  ///
+  /// If an isolated device is lost during `operation`, and this throws driver_error, `operation` is
+  /// called again on the successor.
   void run(unsigned device, std::function<void(device_driver&)> const& operation) const;
+  /// Returns whether `run` may call an operation: whether the device is not quarantined.
+  [[nodiscard]] bool is_usable(unsigned device) const noexcept {
+    return !shared_.lost.is_quarantined(device);
+  }
+  /// Returns `device`, or if it is quarantined, another one that is not. If all are quarantined,
+  /// returns `device`. Prefers devices of the same driver.
+  [[nodiscard]] unsigned usable_instead_of(unsigned device) const noexcept;
 
  private:
   [[nodiscard]] context::lease take_lease(device_driver& device) const;
