@@ -275,5 +275,23 @@ TEST_P(FlowReduce, WithLittleMemory) {
   for (std::uint32_t i = 0; i < 8; ++i) { EXPECT_EQ(on_host(sums[i]), times(host, 5 * i + 80)); }
 }
 
+// regression: the error named a partial result, which another thread could combine meanwhile
+TEST_P(FlowReduce, MissingMemoryIsOfTheProgramsData) {
+  flow little{rt(), {.memory_limit = 2 * 512}};
+  words host = iota(size);
+  word_data x{little, host, "x"}, y{little, host, "y"}, z{little, {size}, "z"};
+  word_data sum{little, {size}, "sum"};
+  little.post(add(sum, x, 1), {.device = last()});
+  z.host_for_update()(0) = 1;
+  little.post(add(z, y, 1), {.device = last()});  // evicts the partial result
+  EXPECT_THAT(thrown<driver_error>([&] {
+                auto const mix_all = kernels().kernel(flow_kernels.mix_words).over(size, 32);
+                little.post(mix_all(reduce(sum), read(x), read(y), std::uint32_t{size}, 0u),
+                            {.device = last()});
+              }),
+              HasSubstr("(data 'sum' have no memory)"));
+  rt().wait_idle();  // copies may still use `host`
+}
+
 }  // namespace
 }  // namespace flotilla::test

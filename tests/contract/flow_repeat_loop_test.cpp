@@ -3,6 +3,7 @@
 
 // flow::repeat: what cannot be replayed runs as a loop.
 
+#include <algorithm>
 #include <atomic>
 #include <stdexcept>
 #include <utility>
@@ -134,6 +135,33 @@ TEST_P(FlowRepeatLoop, PassesOnExceptions) {
   EXPECT_EQ(on_host(x), stirred(iota(count), 7, 2));
   fl().repeat(10, [&] { fl().post(stir(x, 7)); });
   EXPECT_EQ(on_host(x), stirred(iota(count), 7, 12));
+}
+
+// regression: a replay never runs again, so the loss of a device failed a task that would have
+TEST_P(FlowRepeatLoop, CallsAnIterationWithRepeatableTasksIfADeviceIsIsolated) {
+  FLOTILLA_NEED_CPU_DRIVER();
+  auto const calls_with = [&](isolation kind) {
+    runtime_options made = options();
+    made.settings.all.isolation = kind;
+    runtime own{std::move(made)};
+    flow fl{own};
+    auto const mix = own.load(flow_kernels).kernel(flow_kernels.mix_words).over(count, 32);
+    words const host = iota(count);
+    word_data x{fl, {count}, "x"}, c{fl, {count}, "c"}, y{fl, {count}, "y"};
+    for (word_data* const each : {&x, &c}) {
+      std::copy(host.begin(), host.end(), each->host_for_update().data);
+    }
+    int calls = 0;
+    fl.repeat(20, [&] {
+      ++calls;
+      fl.post(mix(write(y), read(x), read(c), static_cast<std::uint32_t>(count), 5u),
+              {.device = first(), .repeatable = true});
+    });
+    EXPECT_EQ(on_host(y), mixed(host, host, 5));
+    return calls;
+  };
+  EXPECT_EQ(calls_with(isolation::process), 20);
+  EXPECT_LT(calls_with(isolation::none), 10);
 }
 
 }  // namespace

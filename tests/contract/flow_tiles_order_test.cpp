@@ -3,6 +3,7 @@
 
 // Flows: the whole data and their tiles are never used at the same time.
 
+#include <array>
 #include <optional>
 
 #include "contract/flow_tiles_fixture.hpp"
@@ -174,6 +175,38 @@ TEST_P(FlowTilesOrder, MovedArraysHaveNoTiles) {
   auto const moved = std::move(tiles);
   EXPECT_THROW(static_cast<void>(tiles(0, 0)), invalid_argument);
   EXPECT_EQ(moved(2, 2).extents()[1], 4u);
+}
+
+// regression: `submit` and `prefetch_to` looped forever if the data fit into the limit, but not
+// into what divided data, which cannot be evicted, leave of it
+TEST_P(FlowTilesOrder, MemoryOfDividedDataIsMissing) {
+  constexpr std::array<std::size_t, 2> extents{8, 16}, transposed{16, 8};  // 512 bytes
+  flow small{rt(), {.memory_limit = 1024}};
+  matrix a{small, transposed, "a"}, b{small, extents, "b"};
+  matrix left{small, extents, "left"}, right{small, extents, "right"};
+  b.host_for_update()(2, 3) = 7;
+  for (matrix* const each : {&left, &right}) {
+    static_cast<void>(each->host_for_update());
+    small.post(stir(*each, 1), {.device = last()});
+  }
+  auto const transpose = [&] {
+    auto const shaped = kernels().kernel(flow_kernels.transpose_words).with_shape({1}, {16, 16});
+    small.post(shaped(read(b), write(a)), {.device = last()});
+  };
+  {
+    auto tiles_of_left = left.tiles(extents), tiles_of_right = right.tiles(extents);
+    auto const says_what_is_divided = HasSubstr(
+        "flow_options::memory_limit is 1024 bytes, and data that are divided into tiles "
+        "hold 1024 bytes there, which cannot be evicted until the tiles have ended");
+    EXPECT_THAT(thrown<driver_error>(transpose),
+                AllOf(HasSubstr("need 1024 bytes there"), says_what_is_divided));
+    EXPECT_THAT(thrown<driver_error>([&] { b.prefetch_to(last()); }),
+                AllOf(HasSubstr("need 512 bytes there"), says_what_is_divided));
+  }
+  left.prefetch_to_host();
+  right.prefetch_to_host();
+  transpose();
+  EXPECT_EQ(a.host()(3, 2), 7u);
 }
 
 }  // namespace

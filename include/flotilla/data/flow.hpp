@@ -176,9 +176,10 @@ class FLOTILLA_EXPORT flow {
   /// tasks that read what the iteration reduces, copies of pageable memory, launches with
   /// attributes or a task_status, tasks with a stop token, with task_options::batch = false, of
   /// different priorities or with predecessors outside the iteration, `host()`, data that begin or
-  /// end, tiles, evictions; or if the runtime makes checks, the flow keeps its graph, another
-  /// thread uses the flow again and again, or the caller is inside a callable, host task or
-  /// continuation.
+  /// end, tiles, evictions, and, if a device of the runtime is isolated, tasks with
+  /// task_options::repeatable, because a replay does not run again after a loss; or if the runtime
+  /// makes checks, the flow keeps its graph, another thread uses the flow again and again, or the
+  /// caller is inside a callable, host task or continuation.
   ///
   /// Tasks that name no device keep the device that was chosen in the second call. Recorded
   /// iterations run one after the other and do not overlap. A replay is posted: its error goes to

@@ -113,7 +113,9 @@ struct FLOTILLA_EXPORT device_settings {
   /// Threads of the application that wait, pump or submit are never restricted.
   std::optional<bool> numa_placement{};
   /// "isolation": none or process. The default is none. A runtime may have devices of both kinds.
-  /// All runtimes of a process that use the device with `process` share its worker process.
+  /// A device with `process` belongs to one runtime at a time: the constructor of another runtime
+  /// throws invalid_argument. The runtimes of a process that use it one after another share its
+  /// worker process.
   std::optional<flotilla::isolation> isolation{};
   /// "spare": none or warm. The default is none. Has no effect without isolation. A warm spare
   /// occupies the device memory of a second context.

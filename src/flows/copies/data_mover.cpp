@@ -146,6 +146,9 @@ detail::memory_command data_mover::describe_copy(detail::datum& which, place fro
 obstacle data_mover::make_valid(detail::datum& which, place where, int priority) {
   replica& to = which.at(where);
   if (to.is_valid) { return {}; }
+  if (to.user_count() > many_users) {
+    if (obstacle const why = shorten_users(which, where)) { return why; }
+  }
   place const from_place = source_for(which, where);
   replica& from = which.at(from_place);
   dispatch::flow_task_options options;
@@ -208,6 +211,12 @@ obstacle data_mover::shorten(std::vector<task_id>& users, detail::datum const& w
     users.erase(first + 1, users.end());
   }
   return {};
+}
+
+obstacle data_mover::shorten_users(detail::datum& which, place where) {
+  replica& here = which.at(where);
+  if (obstacle const why = shorten(here.users, which)) { return why; }
+  return shorten(here.memory.last_users, which);
 }
 
 void data_mover::count(place from, place to, std::size_t bytes) noexcept {

@@ -53,6 +53,14 @@ class data_mover {
   /// @param which  The data, for their label.
   [[nodiscard]] obstacle shorten(std::vector<task_id>& users, detail::datum const& which);
 
+  /// If a task must name more users than this, the lists of its data must be shortened: a task can
+  /// have 65535 predecessors. While tasks that have ended are named too, the list of readers grows
+  /// until the data are written. The number is high because an iteration of flow::repeat in which a
+  /// list was shortened cannot be replayed.
+  static constexpr std::size_t many_users = 32768;
+  /// Shortens both lists of users of a copy.
+  [[nodiscard]] obstacle shorten_users(detail::datum& which, place where);
+
   /// Adds the tasks after which the memory of `which` may be overwritten, except its writer.
   /// @return whether one of them implies the writer: a user runs after the writer, and does not end
   ///         before the writer has ended, even if it fails or is cancelled (late_ends).

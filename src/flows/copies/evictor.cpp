@@ -37,6 +37,20 @@ constexpr std::size_t max_data_ahead = 16;
   return sum;
 }
 
+/// Returns how many bytes at a place are in use, but not by these uses. If no other data are left
+/// that can be evicted, these are the bytes of divided data.
+[[nodiscard]] std::size_t bytes_of_others(place_memory const& memory,
+                                          std::span<detail::datum_use const> uses,
+                                          place where) noexcept {
+  std::size_t others = memory.in_use();
+  for (detail::datum_use const& use : uses) {
+    bool const is_resident =
+        !use.what->is_token() && use.what->at(where).position != replica::not_resident;
+    if (is_resident) { others -= block_cache::rounded(use.what->bytes); }
+  }
+  return others;
+}
+
 }  // namespace
 
 detail::datum* evictor::choose(place where, std::span<detail::datum_use const> uses) {
@@ -104,7 +118,11 @@ obstacle evictor::make_room(detail::datum const& which, place where,
     detail::datum* const victim = choose(where, uses);
     if (victim == nullptr) {
       memory.give_up_all();
-      return {.kind = obstacle::kinds::too_large, .where = where, .bytes = needed, .whose = &which};
+      return {.kind = obstacle::kinds::too_large,
+              .where = where,
+              .bytes = needed,
+              .whose = &which,
+              .divided_bytes = bytes_of_others(memory, uses, where)};
     }
     if (obstacle const why = write_back(*victim, where)) { return why; }
     std::size_t const freed = block_cache::rounded(victim->bytes);

@@ -50,13 +50,16 @@ obstacle residency::prepare(std::span<detail::datum_use const> uses, place where
                             std::size_t& copies) {
   // All uses first: making room for one must not write back another.
   bool is_ready = true;
+  std::size_t users = 0;  // that the task must name
   for (detail::datum_use const& use : uses) {
     replica& here = use.what->at(where);
     here.was_used = true;
     is_ready =
         is_ready && here.memory.exists() && (here.is_valid || use.mode == access_mode::write);
+    users += use.mode == access_mode::read ? 0 : here.user_count();
   }
-  return is_ready ? obstacle{} : bring(uses, where, priority, copies);
+  return is_ready && users <= data_mover::many_users ? obstacle{}
+                                                     : bring(uses, where, priority, copies);
 }
 
 obstacle residency::bring(std::span<detail::datum_use const> uses, place where, int priority,
@@ -70,6 +73,19 @@ obstacle residency::bring(std::span<detail::datum_use const> uses, place where, 
     if (use.what->at(where).is_valid) { continue; }
     if (obstacle const why = mover_.make_valid(*use.what, where, priority)) { return why; }
     ++copies;
+  }
+  return limit_users(uses, where);
+}
+
+obstacle residency::limit_users(std::span<detail::datum_use const> uses, place where) {
+  std::size_t users = 0;
+  for (detail::datum_use const& use : uses) {
+    users += use.mode == access_mode::read ? 0 : use.what->at(where).user_count();
+  }
+  if (users <= data_mover::many_users) { return {}; }
+  for (detail::datum_use const& use : uses) {
+    if (use.mode == access_mode::read) { continue; }
+    if (obstacle const why = mover_.shorten_users(*use.what, where)) { return why; }
   }
   return {};
 }

@@ -50,6 +50,8 @@ class residency {
   /// Gives a replica memory, which may have to be taken from other data.
   [[nodiscard]] obstacle get_memory(detail::datum& which, place where,
                                     std::span<detail::datum_use const> uses);
+  /// Shortens the lists of users if a task with these uses could not name all of them.
+  [[nodiscard]] obstacle limit_users(std::span<detail::datum_use const> uses, place where);
 
   data_mover& mover_;
   std::vector<place_memory> memories_;  // by place::index

@@ -89,6 +89,10 @@ struct replica {
   std::size_t position = not_resident;  // in the resident_ring of the place
   bool was_used = false;                // since the hand of the ring has passed
 
+  /// Returns the number of tasks in both lists of users of the memory.
+  [[nodiscard]] std::size_t user_count() const noexcept {
+    return users.size() + memory.last_users.size();
+  }
   /// Returns the writer that was submitted last. Null: nothing to wait for.
   [[nodiscard]] writer* last_writer() const noexcept {
     return commuting.empty() ? filled : commuting.back();

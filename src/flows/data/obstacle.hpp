@@ -23,6 +23,9 @@ struct obstacle {
   /// host before their memory on a device can be used. The data must exist as long as the caller's
   /// task needs them, because they are named after the mutex was released.
   detail::datum const* whose = nullptr;
+  /// If the data are too large: how many bytes at `where` belong to data that are divided, and that
+  /// therefore cannot be evicted.
+  std::size_t divided_bytes = 0;
 
   /// Returns the same obstacle, but it names `of` instead of data that belong to `of`.
   [[nodiscard]] obstacle about(detail::datum const& of) const noexcept {

@@ -103,6 +103,15 @@ class flow_state : public std::enable_shared_from_this<flow_state> {
       return each.mode == detail::access_mode::reduce;
     });
   }
+  /// Names the data of the program instead of their partial result, which another thread may
+  /// combine, and so destroy, after the mutex was released.
+  static void name_own_data(obstacle& why, std::span<detail::datum_use const> uses,
+                            std::span<detail::datum_use const> actual) noexcept {
+    if (why.whose == nullptr) [[likely]] { return; }
+    for (std::size_t i = 0; i < uses.size(); ++i) {
+      if (actual[i].what == why.whose) { why.whose = uses[i].what; }
+    }
+  }
   [[nodiscard]] obstacle_resolver make_resolver(std::string_view label) noexcept {
     return {owner_, runtime_, mutex_, planner_, label};
   }
@@ -153,7 +162,10 @@ void flow_state::submit(std::span<detail::datum_use const> uses, task_options co
         actual = changed;
         why = planner_.replace_reductions(changed, *where, options.priority);
       }
-      if (!why) { why = planner_.prepare(actual, *where, options.priority, copies); }
+      if (!why) {
+        why = planner_.prepare(actual, *where, options.priority, copies);
+        name_own_data(why, uses, actual);
+      }
       if (!why) {
         dispatch::flow_task_options how{options};
         if (!where->is_host()) { how.device = where->device(); }

@@ -59,8 +59,10 @@ bool iteration_log::is_own_task() const noexcept {
 
 bool iteration_log::is_replayable(task_options const& options) const noexcept {
   bool const has_deadline = options.deadline != std::chrono::steady_clock::time_point::max();
+  // A replay never runs again after the loss of its device, but this task would.
+  bool const may_run_again = options.repeatable && runtime_.waits.with().shared.lost.any_isolated();
   return is_own_task() && options.batch && !options.stop.stop_possible() && !has_deadline &&
-         (steps_.empty() || steps_.front().priority == options.priority);
+         !may_run_again && (steps_.empty() || steps_.front().priority == options.priority);
 }
 
 void iteration_log::add(iteration_step&& step, task_id const& id, task_options const& options) {

@@ -33,6 +33,8 @@ class place_memory {
   [[nodiscard]] resident_ring& residents() noexcept { return residents_; }
   /// Returns the number of bytes that the flow has at the place.
   [[nodiscard]] std::size_t allocated() const noexcept { return in_use_ + free_.cached(); }
+  /// Returns the number of bytes in blocks of data.
+  [[nodiscard]] std::size_t in_use() const noexcept { return in_use_; }
   [[nodiscard]] std::size_t limit() const noexcept { return limit_; }
   /// Returns how many bytes of data are above the low watermark; 0 if the data do not take more
   /// than the high watermark.

@@ -47,6 +47,7 @@ class replay_order::predecessors {
 obstacle replay_order::submit_join(ticket& made) {
   constexpr obstacle full{.kind = obstacle::kinds::window_full, .where = place::host()};
   predecessors all{mover_};
+  ticket last;  // `made` stays invalid until all predecessors are joined
   for (iteration_step const& each : steps_) {
     if (each.copy) {
       all.add_reader(each.copy->which->at(each.copy->from));
@@ -60,9 +61,11 @@ obstacle replay_order::submit_join(ticket& made) {
         all.add_writer(here, needs_contents(use.mode));
       }
     }
-    if (all.are_many() && !all.join(made)) { return full; }
+    if (all.are_many() && !all.join(last)) { return full; }
   }
-  return all.join(made) ? obstacle{} : full;
+  if (!all.join(last)) { return full; }
+  made = std::move(last);
+  return {};
 }
 
 void replay_order::reserve() {

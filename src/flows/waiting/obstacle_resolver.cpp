@@ -15,6 +15,14 @@ namespace {
   return why.whose != nullptr ? why.whose->text() : std::string{"data that make room on a device"};
 }
 
+/// Says which data keep memory that the task would need.
+[[nodiscard]] std::string text_of_divided(obstacle const& why) {
+  if (why.divided_bytes == 0) { return {}; }
+  return ", and data that are divided into tiles hold " + std::to_string(why.divided_bytes) +
+         " bytes there, which cannot be evicted until the tiles have ended and a task has used " +
+         "the whole data";
+}
+
 }  // namespace
 
 std::string obstacle_resolver::task_text() const {
@@ -69,9 +77,9 @@ void obstacle_resolver::lift_limit(obstacle const& why) {
   std::lock_guard const lock{mutex_};
   place_memory& memory = planner_.memory(why.where);
   memory.lift_full();
-  if (why.bytes <= memory.limit()) {
-    // The limit was an estimate (`set_full`), and all other data were evicted. If this submit has
-    // already failed to allocate memory, the next try is the last one.
+  // All data were evicted that could be. So if the task fits, the limit was an estimate
+  // (`set_full`). If this submit has already failed to allocate memory, the next try is the last.
+  if (why.bytes + why.divided_bytes <= memory.limit()) {
     bool const was_last = no_memory_ != nullptr && std::exchange(is_last_try_, true);
     if (was_last) { std::rethrow_exception(no_memory_); }
     return;
@@ -80,8 +88,8 @@ void obstacle_resolver::lift_limit(obstacle const& why) {
                      "device " + std::to_string(why.where.device().value) + ", " + task_text() +
                          ": its data need " + std::to_string(why.bytes) +
                          " bytes there, but flow_options::memory_limit is " +
-                         std::to_string(memory.limit()) + " bytes (" + text_of(why) +
-                         " have no memory)");
+                         std::to_string(memory.limit()) + " bytes" + text_of_divided(why) + " (" +
+                         text_of(why) + " have no memory)");
 }
 
 void obstacle_resolver::wait_for_slot(place where) const {

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <mutex>
 #include <set>
 #include <string>
@@ -26,6 +28,21 @@ void* copy_of_image(void const* code) {
   void* const copy = bytes != 0 ? owner::get().host().allocate(bytes) : nullptr;
   if (copy != nullptr) { std::memcpy(copy, image, bytes); }
   return copy;
+}
+
+/// Copies a file to shared memory: a successor must get the same program, even if the file is
+/// another one by then, or gone.
+CUresult copy_of_file(char const* path, void*& copy, std::size_t& bytes) {
+  std::error_code failed;
+  std::ifstream file{path, std::ios::binary};
+  if (!file || std::filesystem::is_directory(path, failed)) { return CUDA_ERROR_FILE_NOT_FOUND; }
+  std::string const contents{std::istreambuf_iterator<char>{file}, {}};
+  if (contents.empty()) { return CUDA_ERROR_INVALID_IMAGE; }
+  bytes = contents.size();
+  copy = owner::get().host().allocate(bytes);
+  if (copy == nullptr) { return CUDA_ERROR_OUT_OF_MEMORY; }
+  std::memcpy(copy, contents.data(), bytes);
+  return CUDA_SUCCESS;
 }
 
 /// Sends a request that makes a library or module. put(session) adds the source of the code.
@@ -85,12 +102,18 @@ CUresult CUDAAPI library_load_from_file(CUlibrary* made, char const* file, CUjit
   if (file == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
   if (count != 0 || more_count != 0) { return CUDA_ERROR_NOT_SUPPORTED; }
   if (CUresult const lost = to.device->lost(); lost != CUDA_SUCCESS) { return lost; }
-  // A successor may start after this process has changed its working directory.
-  std::error_code failed;
-  std::string const path = std::filesystem::absolute(file, failed).string();
-  if (failed) { return CUDA_ERROR_FILE_NOT_FOUND; }
-  return load(*to.device, operation::library_load_from_file, to.context, made, nullptr,
-              [&](session& one) { one.out().put_text(path); });
+  void* image = nullptr;
+  std::size_t bytes = 0;
+  if (CUresult const status = copy_of_file(file, image, bytes); status != CUDA_SUCCESS) {
+    return status;
+  }
+  CUresult const answer = load(*to.device, operation::library_load_from_file, to.context, made,
+                               image, [&](session& one) {
+                                 one.out().put(image);
+                                 one.out().put(bytes);
+                               });
+  if (answer != CUDA_SUCCESS) { owner::get().host().free(image); }
+  return answer;
 }
 
 CUresult CUDAAPI module_load_data(CUmodule* made, void const* code) {

@@ -91,6 +91,16 @@ CUresult device_memory::make_block(std::size_t bytes, CUdeviceptr& made) {
   return CUDA_SUCCESS;
 }
 
+CUdeviceptr device_memory::placeholder() {
+  // A block of its own: other allocations must not get a part of a block that the present worker
+  // has not mapped.
+  CUdeviceptr unused = 0;
+  if (placeholder_ == 0 && make_block(granularity_, unused) == CUDA_SUCCESS) {
+    placeholder_ = take(granularity_, 0).value_or(0);
+  }
+  return placeholder_;
+}
+
 bool device_memory::free(CUdeviceptr address, std::optional<CUdeviceptr>& emptied) {
   if (allocations_.erase(address) == 0) { return false; }
   auto const found = std::prev(blocks_.upper_bound(address));

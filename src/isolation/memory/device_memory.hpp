@@ -51,6 +51,10 @@ class device_memory {
   /// Gives an empty block, which nobody has mapped any more, back to the driver.
   void release_block(CUdeviceptr address);
 
+  /// Returns memory that nobody uses and that is never freed, for workers that map it later. 0:
+  /// there is none.
+  [[nodiscard]] CUdeviceptr placeholder();
+
   /// Returns the descriptor with which another process can map the block.
   [[nodiscard]] descriptor share(block const& what) const;
   [[nodiscard]] std::map<CUdeviceptr, block> const& blocks() const noexcept { return blocks_; }
@@ -75,6 +79,7 @@ class device_memory {
   std::map<CUdeviceptr, allocation> allocations_;  // by address
   std::size_t bytes_ = 0;
   std::uint64_t version_ = 0;
+  CUdeviceptr placeholder_ = 0;
 };
 
 }  // namespace flotilla::isolated

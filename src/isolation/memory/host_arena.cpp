@@ -29,7 +29,7 @@ void* host_arena::allocate(std::size_t bytes, unsigned flags) {
   std::uintptr_t const start = addresses_.take(bytes);
   if (start == 0) { return nullptr; }
   auto* const address = reinterpret_cast<std::byte*>(start);
-  blocks_.emplace(address, block{address, bytes, addresses_.rounded(bytes), flags});
+  blocks_.emplace(address, block{address, ++last_id_, bytes, addresses_.rounded(bytes), flags});
   return address;
 }
 
@@ -83,6 +83,14 @@ std::optional<host_arena::block> host_arena::find(void const* address) const {
   block const& found = (--after)->second;
   bool const is_inside = !found.is_kept && at < found.address + found.bytes;
   return is_inside ? std::optional{found} : std::nullopt;
+}
+
+void* host_arena::placeholder() {
+  std::call_once(placeholder_made_, [this] {
+    placeholder_ = allocate(1);
+    if (placeholder_ != nullptr) { set_registered(placeholder_, true); }
+  });
+  return placeholder_;
 }
 
 void host_arena::set_registered(void const* address, bool is_registered) {

@@ -22,6 +22,7 @@ class host_arena {
  public:
   struct block {
     std::byte* address = nullptr;
+    std::uint64_t id = 0;  // of no other block, before or after this one
     std::size_t bytes = 0;
     std::size_t capacity = 0;  // bytes, whole pages; workers register all of it
     unsigned flags = 0;        // of cuMemHostAlloc
@@ -48,6 +49,9 @@ class host_arena {
   bool free(void* address);
   /// Finds the block that contains the address. Finds no kept blocks.
   [[nodiscard]] std::optional<block> find(void const* address) const;
+  /// Returns registered memory that nobody uses and that is never freed, for workers that register
+  /// it later. Null: there is none.
+  [[nodiscard]] void* placeholder();
   void set_registered(void const* address, bool is_registered);
   void set_here(void const* address, bool is_here);
   /// Calls visit(block) for each registered block, also kept ones, with the lock held.
@@ -66,10 +70,13 @@ class host_arena {
   descriptor memory_;
   mapping mapped_;
   std::atomic<std::uint64_t> version_{0};
+  std::once_flag placeholder_made_;
+  void* placeholder_ = nullptr;  // written once
   std::mutex mutable mutex_;
   address_space addresses_;                   // guarded by mutex_
   std::map<std::byte const*, block> blocks_;  // by address; guarded by mutex_
   std::size_t kept_bytes_ = 0;                // guarded by mutex_
+  std::uint64_t last_id_ = 0;                 // guarded by mutex_
 };
 
 }  // namespace flotilla::isolated

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <new>
 #include <optional>
 #include <utility>
@@ -28,6 +29,11 @@ std::string bring_up_to_date(replica& next, replicated const& from) {
     todo = next.prepare(from);
   }
   return next.apply(std::move(*todo));
+}
+
+bool has_context(journal const& objects) {
+  return std::any_of(objects.entries().begin(), objects.entries().end(),
+                     [](auto const& each) { return each.second.kind == object_kind::context; });
 }
 
 }  // namespace
@@ -87,9 +93,14 @@ std::shared_ptr<worker_process> isolated_device::worker(std::uint32_t& generatio
 }
 
 CUresult isolated_device::ensure_worker() {
-  if (generation() != 0) { return lost(); }
+  if (generation() != 0 && lost() == CUDA_SUCCESS) { return CUDA_SUCCESS; }
+  std::lock_guard const spares{spare_mutex_};
   std::lock_guard const lock{mutex_};
-  if (generation() != 0) { return lost(); }
+  if (generation() != 0) {
+    if (lost() == CUDA_SUCCESS || has_context(objects_)) { return lost(); }
+    // The worker ended while no runtime used the device, so nobody else replaces it.
+    return replace() ? CUDA_SUCCESS : CUDA_ERROR_SYSTEM_NOT_READY;
+  }
   auto made = start(why_not_);
   if (made == nullptr) { return CUDA_ERROR_SYSTEM_NOT_READY; }
   replica first{made};
@@ -119,12 +130,7 @@ bool isolated_device::replace() {
   std::lock_guard const lock{mutex_};
   if (lost() == CUDA_SUCCESS) { return true; }
   std::uint32_t unused = 0;
-  auto const ended = worker(unused);
-  // When a GPU's driver reports a fault, it has ended all work of the process on the GPU, so the
-  // process itself may end in the background (51 to 57 ms on an H200). In all other cases a kernel
-  // may still write.
-  bool const is_gpu = owner_.base().kind == device_kind::gpu;
-  if (!is_gpu || !ended->has_faulted()) { ended->wait_for_end(); }
+  worker(unused)->wait_for_end_of_work(owner_.base().kind);
   why_not_.clear();
   // Out of memory right after the end of a process is normal: its memory comes back in the
   // background. So try more than once. A spare may also have ended.

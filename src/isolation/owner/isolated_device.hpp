@@ -54,7 +54,8 @@ class isolated_device {
     return parameters_;
   }
 
-  /// Starts the first worker if there is none yet. Threads: any.
+  /// Starts a worker if there is none, or if the last one was lost and the device has no context:
+  /// then no runtime would replace it. Threads: any, without the lock.
   [[nodiscard]] CUresult ensure_worker();
   /// The number of the worker. Changes with each successor. Threads: any.
   [[nodiscard]] std::uint32_t generation() const noexcept {
@@ -119,8 +120,8 @@ class isolated_device {
   std::atomic<std::uint32_t> generation_{0};
 
   std::atomic<bool> wants_spare_{false};
-  std::mutex spare_mutex_;        // never taken while mutex_ is held, except by replace()
-  std::optional<replica> spare_;  // guarded by spare_mutex_
+  std::recursive_mutex spare_mutex_;  // taken before mutex_
+  std::optional<replica> spare_;      // guarded by spare_mutex_
 };
 
 }  // namespace flotilla::isolated

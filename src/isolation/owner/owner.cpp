@@ -11,6 +11,10 @@
 
 namespace flotilla::isolated {
 
+namespace {
+constexpr char on_request[] = "its worker process was ended on request";
+}
+
 std::atomic<owner*> owner::only_{nullptr};
 
 owner::owner(std::shared_ptr<driver::table const> base, std::string program)
@@ -79,9 +83,7 @@ std::string owner::reason(int ordinal) const {
 
 void owner::kill(int ordinal) noexcept {
   isolated_device* const found = device(ordinal);
-  if (found != nullptr) {
-    found->lose(CUDA_ERROR_LAUNCH_FAILED, "its worker process was ended on request");
-  }
+  if (found != nullptr) { found->lose(CUDA_ERROR_LAUNCH_FAILED, on_request); }
 }
 
 void owner::crash(int ordinal) noexcept {
@@ -89,6 +91,16 @@ void owner::crash(int ordinal) noexcept {
   std::uint32_t generation = 0;
   auto const worker = found != nullptr ? found->worker(generation) : nullptr;
   if (worker != nullptr) { worker->crash(); }
+}
+
+void owner::end(int ordinal) noexcept {
+  isolated_device* const found = device(ordinal);
+  std::uint32_t generation = 0;
+  // One and the same worker is ended and waited for, even if another runtime replaces it meanwhile.
+  auto const worker = found != nullptr ? found->worker(generation) : nullptr;
+  if (worker == nullptr) { return; }
+  worker->lose(CUDA_ERROR_LAUNCH_FAILED, on_request);
+  worker->wait_for_end_of_work(base().kind);
 }
 
 bool owner::replace(int ordinal) noexcept {

@@ -57,6 +57,7 @@ class owner final : public driver::device_recovery {
   void kill(int ordinal) noexcept override;
   void crash(int ordinal) noexcept override;
   [[nodiscard]] bool replace(int ordinal) noexcept override;
+  void end(int ordinal) noexcept override;
   [[nodiscard]] bool can_access(int ordinal, std::uintptr_t address) const override;
   [[nodiscard]] void* allocate_shared(std::size_t bytes) override;
   void free_shared(void* memory) noexcept override;

@@ -8,6 +8,7 @@
 
 #include "driver/check.hpp"
 #include "isolation/owner/direct_caller.hpp"
+#include "isolation/owner/node_memory.hpp"
 #include "isolation/protocol/operation.hpp"
 
 namespace flotilla::isolated {
@@ -49,6 +50,7 @@ void replica::add_steps(plan& into, journal const& objects, replicated const& fr
                                      [&](std::uint32_t each) { return is_there(each, from); });
     if (!can_run) { return; }
     into.steps.push_back({index, what.order, makes, kind, what.request});
+    if (kind == object_kind::graph_node) { replace_freed_memory(into.steps.back().request, from); }
   };
   std::size_t const begin = into.steps.size();
   for (auto const& [index, one] : objects.entries()) {
@@ -87,8 +89,12 @@ replica::plan replica::prepare(replicated const& from) const {
     if (known != blocks_.end() && known->second.second == one.handle) { continue; }
     made.map.push_back({address, one.bytes, one.handle, from.memory.share(one)});
   }
-  std::map<void*, std::size_t> now;
-  from.host.for_each_registered([&](auto const& one) { now[one.address] = one.capacity; });
+  // Compare the blocks, not their addresses: another block may have the address of a freed one, and
+  // then it has other pages.
+  std::map<std::uint64_t, plan::registered> now;
+  from.host.for_each_registered([&](auto const& one) {
+    now[one.id] = {reinterpret_cast<std::uint64_t>(one.address), one.capacity};
+  });
   for (auto const& each : host_) {
     if (now.count(each.first) == 0) { made.unregister_host.push_back(each); }
   }
@@ -120,16 +126,14 @@ std::string replica::apply_memory(plan const& todo) {
     if (status != CUDA_SUCCESS) { return refusal("mapping device memory", status); }
     blocks_[each.address] = {each.bytes, each.handle};
   }
-  for (auto const& [address, bytes] : todo.unregister_host) {
-    auto const start = reinterpret_cast<std::uint64_t>(address);
-    static_cast<void>(ask(kinds::unregister_host, start, bytes, -1));
-    host_.erase(address);
+  for (auto const& [id, one] : todo.unregister_host) {
+    static_cast<void>(ask(kinds::unregister_host, one.address, one.bytes, -1));
+    host_.erase(id);
   }
-  for (auto const& [address, bytes] : todo.register_host) {
-    auto const start = reinterpret_cast<std::uint64_t>(address);
-    CUresult const status = ask(kinds::register_host, start, bytes, -1);
+  for (auto const& [id, one] : todo.register_host) {
+    CUresult const status = ask(kinds::register_host, one.address, one.bytes, -1);
     if (status != CUDA_SUCCESS) { return refusal("registering host memory", status); }
-    host_[address] = bytes;
+    host_[id] = one;
   }
   return {};
 }

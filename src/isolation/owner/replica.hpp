@@ -57,8 +57,12 @@ class replica {
     std::vector<step> steps;
     std::vector<std::pair<CUdeviceptr, std::size_t>> unmap;
     std::vector<mapped> map;
-    std::vector<std::pair<void*, std::size_t>> unregister_host;
-    std::vector<std::pair<void*, std::size_t>> register_host;
+    struct registered {
+      std::uint64_t address = 0;
+      std::size_t bytes = 0;
+    };
+    std::vector<std::pair<std::uint64_t, registered>> unregister_host;  // by the id of the block
+    std::vector<std::pair<std::uint64_t, registered>> register_host;
     std::uint64_t last_order = 0;
     std::uint64_t last_shared_order = 0;
     state seen{};
@@ -96,7 +100,7 @@ class replica {
   };
   std::unordered_map<std::uint32_t, kind_of_object> kinds_;
   std::map<CUdeviceptr, std::pair<std::size_t, CUmemGenericAllocationHandle>> blocks_;
-  std::map<void*, std::size_t> host_;
+  std::map<std::uint64_t, plan::registered> host_;  // by the id of the block
   std::uint64_t last_order_ = 0;
   std::uint64_t last_shared_order_ = 0;
   state applied_{~std::uint64_t{0}};

@@ -12,6 +12,8 @@
 #include <mutex>
 #include <string>
 
+#include <flotilla/device/device.hpp>
+
 #include "isolation/channel/channel.hpp"
 #include "isolation/channel/sealed_memory.hpp"
 #include "isolation/protocol/control_message.hpp"
@@ -49,14 +51,14 @@ class worker_process {
   void crash() noexcept;
   /// Like `lose`, for a status that the driver of the worker has returned.
   void report_fault(int status, std::string const& reason) noexcept;
-  /// Whether the driver itself had said that the work of the device has ended.
-  [[nodiscard]] bool has_faulted() const noexcept { return has_faulted_.load(); }
   [[nodiscard]] std::string reason() const;
   /// From now on, `device` also gets the status with which the worker is lost. It must outlive the
   /// worker.
   void serve(std::atomic<int>& device) noexcept;
   /// Waits until the process has ended and is reaped.
   void wait_for_end();
+  /// Waits until nothing of the lost worker can write to memory any more.
+  void wait_for_end_of_work(device_kind kind);
 
   [[nodiscard]] int pidfd() const noexcept { return pidfd_.get(); }
   [[nodiscard]] pid_t pid() const noexcept { return pid_; }
@@ -79,6 +81,7 @@ class worker_process {
   std::string reason_;        // guarded by mutex_
   std::atomic<int>* device_ = nullptr;  // guarded by mutex_
   std::atomic<int> lost_{0};
+  // Whether the driver itself has said that the work of the device has ended.
   std::atomic<bool> has_faulted_{false};
 };
 

@@ -3,8 +3,10 @@
 
 // Operations whose arguments do not say by their types how they travel.
 #include <cstring>
+#include <string>
 #include <vector>
 
+#include "isolation/channel/sealed_memory.hpp"
 #include "isolation/worker/executor.hpp"
 
 namespace flotilla::isolated {
@@ -48,9 +50,16 @@ CUresult do_library_load_data(worker_parts& parts, message_reader& in, message_w
 
 CUresult do_library_load_from_file(worker_parts& parts, message_reader& in, message_writer&) {
   auto const index = in.get<std::uint32_t>();
-  std::string const file{in.text()};
+  auto const* const contents = in.get<void const*>();  // in shared host memory
+  auto const bytes = in.get<std::size_t>();
+  // Pass a file to the driver, not its contents. The driver does not know the size of contents in
+  // memory, so it would read past the end of a file that was truncated.
+  descriptor const file = make_sealed_memory("flotilla program", bytes);
+  if (!file.valid()) { return CUDA_ERROR_OPERATING_SYSTEM; }
+  std::memcpy(mapping{file, bytes}.data(), contents, bytes);
+  std::string const path = "/proc/self/fd/" + std::to_string(file.get());
   CUlibrary made = nullptr;
-  CUresult const answer = parts.api.library_load_from_file(&made, file.c_str(), nullptr, nullptr, 0,
+  CUresult const answer = parts.api.library_load_from_file(&made, path.c_str(), nullptr, nullptr, 0,
                                                            nullptr, nullptr, 0);
   if (answer == CUDA_SUCCESS) { parts.objects.set(index, made); }
   return answer;

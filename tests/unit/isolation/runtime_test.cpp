@@ -4,16 +4,20 @@
 // A runtime whose devices live in worker processes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 
 #include <cstdint>
 #include <numeric>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "driver/cpu_devices.hpp"
 #include "isolation/forwarding.hpp"
+#include "isolation/owner/owner.hpp"
 #include "support/child.hpp"
 #include "support/contract_test.hpp"
+#include "support/eventually.hpp"
 #include "unit/isolation/chain_over_devices.hpp"
 
 namespace flotilla::test {
@@ -72,6 +76,37 @@ TEST_P(Isolated, CopiesComeBack) {
   EXPECT_TRUE(std::equal(values.begin(), values.end(), pinned.begin()));
 }
 
+pid_t worker_pid() {
+  std::uint32_t unused = 0;
+  return isolated::owner::get().device(0)->worker(unused)->pid();
+}
+
+// regression: every later runtime refused to start
+TEST_P(Isolated, AWorkerMayEndWhileThereIsNoRuntime) {
+  { runtime const rt{options(1, GetParam())}; }
+  ::kill(worker_pid(), SIGKILL);
+  ASSERT_TRUE(eventually([] { return isolated::owner::get().is_lost(0); }));
+  runtime rt{options(1, GetParam())};
+  test_program const program{rt};
+  rt.submit(program.nothing.with_shape({1}, {1})()).wait();
+}
+
+// regression: the tasks of a device that was given up ended while its worker process still ran
+TEST_P(Isolated, TasksOfAQuarantinedDeviceEndAfterItsWorker) {
+  runtime_options with = options(1, GetParam());
+  with.restart.intensity = 0;
+  runtime rt{std::move(with)};
+  test_program const program{rt};
+  // The process needs time to end.
+  device_buffer<std::uint32_t> memory{rt, {0}, std::size_t{64} << 20};
+  rt.submit(memory.fill(1)).wait();
+  pid_t const worker = worker_pid();
+  isolated::owner::get().kill(0);
+  EXPECT_THROW(rt.submit(program.add.with_shape({1}, {1})(memory, 1u)).wait(), device_fault);
+  EXPECT_NE(::kill(worker, 0), 0) << "the process has not ended";
+  EXPECT_EQ(health(rt, {0}), device_health::quarantined);
+}
+
 INSTANTIATE_TEST_SUITE_P(workers, Isolated, ::testing::Values(0, 2));
 
 // requirement: what took effect is reported
@@ -83,6 +118,19 @@ TEST(IsolatedSettings, AreReported) {
   EXPECT_EQ(rt.effective_settings({0}).spare, spare::none);
   runtime const usual{{.devices = device_spec(1)}};
   EXPECT_EQ(usual.effective_settings({0}).isolation, isolation::none);
+}
+
+// requirement: an isolated device belongs to one runtime at a time
+TEST(IsolatedSettings, OneRuntimeAtATimeHasADevice) {
+  runtime_options options{.devices = device_spec(1)};
+  options.settings.all.isolation = isolation::process;
+  {
+    runtime const rt{options};
+    EXPECT_THAT(thrown<invalid_argument>([&] { runtime const other{options}; }),
+                HasSubstr("is isolated, and another runtime of this process uses it"));
+    EXPECT_NO_THROW((runtime{{.devices = device_spec(1)}})) << "not isolated";
+  }
+  EXPECT_NO_THROW((runtime{options}));
 }
 
 // requirement: a worker program that cannot be used is named
