@@ -17,16 +17,12 @@
 #include "isolation/owner/owner.hpp"
 #include "support/eventually.hpp"
 #include "unit/isolation/isolated_fixture.hpp"
+#include "unit/isolation/worker_pid.hpp"
 
 namespace flotilla::test {
 namespace {
 
 using ::testing::HasSubstr;
-
-pid_t worker_pid() {
-  std::uint32_t unused = 0;
-  return isolated::owner::get().device(0)->worker(unused)->pid();
-}
 
 class RecoveryTest : public isolated_fixture {};
 

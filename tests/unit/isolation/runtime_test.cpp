@@ -19,6 +19,7 @@
 #include "support/contract_test.hpp"
 #include "support/eventually.hpp"
 #include "unit/isolation/chain_over_devices.hpp"
+#include "unit/isolation/worker_pid.hpp"
 
 namespace flotilla::test {
 namespace {
@@ -74,11 +75,6 @@ TEST_P(Isolated, CopiesComeBack) {
   host_buffer<std::uint32_t> pinned{rt, 1 << 20};
   rt.submit(memory.copy_to(pinned)).wait();
   EXPECT_TRUE(std::equal(values.begin(), values.end(), pinned.begin()));
-}
-
-pid_t worker_pid() {
-  std::uint32_t unused = 0;
-  return isolated::owner::get().device(0)->worker(unused)->pid();
 }
 
 // regression: every later runtime refused to start

@@ -16,17 +16,12 @@
 #include "isolation/owner/owner.hpp"
 #include "support/eventually.hpp"
 #include "unit/isolation/isolated_fixture.hpp"
+#include "unit/isolation/worker_pid.hpp"
 
 namespace flotilla::test {
 namespace {
 
-class UnansweredCalls : public isolated_fixture {
- protected:
-  static pid_t worker_pid() {
-    std::uint32_t unused = 0;
-    return isolated::owner::get().device(0)->worker(unused)->pid();
-  }
-};
+class UnansweredCalls : public isolated_fixture {};
 
 /// Returns whether the worker of device 0 has a request that it has not answered.
 bool has_open_request() {
