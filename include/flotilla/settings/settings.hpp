@@ -113,9 +113,10 @@ struct FLOTILLA_EXPORT device_settings {
   /// Threads of the application that wait, pump or submit are never restricted.
   std::optional<bool> numa_placement{};
   /// "isolation": none or process. The default is none. A runtime may have devices of both kinds.
-  /// A device with `process` belongs to one runtime at a time: the constructor of another runtime
-  /// throws invalid_argument. The runtimes of a process that use it one after another share its
-  /// worker process.
+  /// All runtimes of a process that use the device with `process` share its worker process. But if
+  /// the device is lost, only the runtime that replaces it learns of the loss. Tasks of the others
+  /// may then never end, or end without an error although they did not run. So let only one runtime
+  /// at a time use such a device.
   std::optional<flotilla::isolation> isolation{};
   /// "spare": none or warm. The default is none. Has no effect without isolation. A warm spare
   /// occupies the device memory of a second context.

@@ -12,7 +12,6 @@
 #include <string>
 
 #include "context/context_handle.hpp"
-#include "dispatch/fault/recovery_claim.hpp"
 #include "dispatch/fault/restart_limit.hpp"
 #include "dispatch/queue/device_inbound.hpp"
 #include "dispatch/task/failure.hpp"
@@ -30,17 +29,10 @@ class lost_devices {
  public:
   /// Adds the next device. Call it only while the runtime starts.
   /// @param is_isolated  Whether it can be replaced.
-  /// @throws invalid_argument  The device is isolated, and another runtime uses it.
   void add(context::context_handle const& context, device_inbound& inbound, bool is_isolated,
            restart_limit::options const& limit) {
     devices_.emplace_back(context, inbound, is_isolated, limit);
     any_isolated_ = any_isolated_ || devices_.back().recovery != nullptr;
-  }
-
-  /// From now on, other runtimes may use the isolated devices. Call it after the contexts of this
-  /// runtime were destroyed.
-  void release() noexcept {
-    for (watched_device& each : devices_) { each.claim.release(); }
   }
 
   [[nodiscard]] bool any_isolated() const noexcept { return any_isolated_; }
@@ -132,12 +124,10 @@ class lost_devices {
         : context(of),
           inbound(to),
           recovery(is_isolated ? of.api().recovery : nullptr),
-          claim(recovery, of.where().driver_ordinal, of.subject()),
           limit(with) {}
     context::context_handle const& context;
     device_inbound& inbound;
     driver::device_recovery* const recovery;  // null if the device is in this process
-    recovery_claim claim;
     restart_limit limit;                      // this and the next: used by the holder of the lease
     bool is_counted = false;                  // whether `limit` knows about the present loss
     std::atomic<CUresult> why{CUDA_SUCCESS};  // the first sticky status since the last replacement

@@ -114,7 +114,6 @@ void runtime_state::shut_down() noexcept {
     if (i != host_device_) { contexts_[i].context.destroy(); }
   }
   contexts_[host_device_].context.destroy();
-  lost_.release();
 }
 
 }  // namespace flotilla::dispatch

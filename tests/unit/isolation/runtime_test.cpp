@@ -116,19 +116,6 @@ TEST(IsolatedSettings, AreReported) {
   EXPECT_EQ(usual.effective_settings({0}).isolation, isolation::none);
 }
 
-// requirement: an isolated device belongs to one runtime at a time
-TEST(IsolatedSettings, OneRuntimeAtATimeHasADevice) {
-  runtime_options options{.devices = device_spec(1)};
-  options.settings.all.isolation = isolation::process;
-  {
-    runtime const rt{options};
-    EXPECT_THAT(thrown<invalid_argument>([&] { runtime const other{options}; }),
-                HasSubstr("is isolated, and another runtime of this process uses it"));
-    EXPECT_NO_THROW((runtime{{.devices = device_spec(1)}})) << "not isolated";
-  }
-  EXPECT_NO_THROW((runtime{options}));
-}
-
 // requirement: a worker program that cannot be used is named
 TEST(IsolatedSettings, AWrongWorkerProgramIsNamed) {
   // In a process of its own, because a process has one worker program.
