@@ -209,6 +209,30 @@ TEST_P(LostKinds, DataOfALostTaskAreLost) {
   }
 }
 
+// requirement: if a task that reads data is lost together with the copy of the data to its device,
+// the data are valid for the next task
+TEST_P(LostKinds, DataThatTheHostHasStayValid) {
+  start({.on_error = [](std::exception_ptr const&) {}});
+  for (word round = 0; round < 20; ++round) {
+    flow all{rt()};
+    data<word> x{all, {1}, "x"}, y{all, {1}, "y"};
+    x.host_for_update()(0) = round;
+    auto const read_x = [&] {
+      return all.submit(program().copy.with_shape({1}, {1})(flotilla::write(y), flotilla::read(x)),
+                        {.device = first});
+    };
+    testing::hang_kernel(rt().devices()[0], 1 + round % 2);
+    ticket const lost = read_x();
+    pump_for_a_while();
+    devices().crash(0);
+    pump_for_a_while();
+    testing::clear_faults();
+    rt().wait_idle();
+    EXPECT_EQ(ending_of(read_x()), ending::well) << round;
+    EXPECT_EQ(y.host()(0), round);
+  }
+}
+
 // requirement: a repeatable task of a flow is not repeated if a task that overwrites what it reads
 // may have been running, too
 TEST_P(LostKinds, ATaskIsNotRepeatedWithDataThatWereOverwritten) {

@@ -69,6 +69,12 @@ void containment::drop_batches() {
   });
 }
 
+bool containment::reads_device_memory(slot& task) {
+  if (task.kind != task_kind::memory_op) { return true; }
+  memory_op_kind const kind = held_in<detail::memory_command>(task).kind;
+  return kind != memory_op_kind::host_to_device && kind != memory_op_kind::fill;
+}
+
 void containment::find_followed() {
   task_table const& tasks = parts_.shared.tasks;
   followed_.clear();
@@ -89,9 +95,11 @@ void containment::find_followed() {
 
 bool containment::may_start_again(in_flight const& one) const {
   slot& task = parts_.shared.tasks.at(one.task);
-  // A task that follows a task of a flow may overwrite what that one reads.
+  // A task that follows a task of a flow may overwrite what that one reads, but not if this is
+  // memory of the host.
   bool const may_repeat =
-      !task.was_suspect && !std::binary_search(followed_.begin(), followed_.end(), one.task);
+      !task.was_suspect && (!reads_device_memory(task) ||
+                            !std::binary_search(followed_.begin(), followed_.end(), one.task));
   switch (task.kind) {
     case task_kind::memory_op: return !one.may_have_run || may_repeat;
     case task_kind::launch:

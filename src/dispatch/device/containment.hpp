@@ -85,6 +85,8 @@ class containment {
   void drop_batches();
   /// Fills `followed_` with the predecessors of those tasks of flows in `found_` that may have run.
   void find_followed();
+  /// Returns false for copies from the host and fills.
+  [[nodiscard]] static bool reads_device_memory(slot& task);
   /// Returns whether a task that was in a stream may start again.
   [[nodiscard]] bool may_start_again(in_flight const& one) const;
   /// Decides for each task in `found_` whether it starts again or ends, and takes back its mark.

@@ -3,7 +3,6 @@
 #pragma once
 // Tasks that will not run, and end only after their predecessors have ended.
 
-#include <algorithm>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -35,16 +34,11 @@ class late_ends {
   }
   /// Ends the tasks whose predecessors have ended. @return whether any task has ended.
   bool poll() {
-    auto const ended = std::partition(waiting_.begin(), waiting_.end(),
-                                      [this](auto const& each) { return must_wait(each.task); });
-    auto const still_waiting = static_cast<std::size_t>(ended - waiting_.begin());
-    bool const any = ended != waiting_.end();
-    while (waiting_.size() > still_waiting) {
-      waiting_task next = std::move(waiting_.back());
-      waiting_.pop_back();  // first, because `finish` may throw std::bad_alloc
-      finish(std::move(next));
-    }
-    return any;
+    // In the order in which they came, so that one call ends a whole chain.
+    polled_.clear();  // not empty if the last call threw std::bad_alloc
+    polled_.swap(waiting_);
+    for (waiting_task& each : polled_) { end(each.task, std::move(each.why)); }
+    return waiting_.size() != polled_.size();
   }
   /// Ends all tasks. Call this if the device can run no more tasks, so that nothing needs the
   /// changes of replays.
@@ -92,6 +86,7 @@ class late_ends {
 
   runtime_parts const& shared_;
   std::vector<waiting_task> waiting_;
+  std::vector<waiting_task> polled_;  // scratch memory
 };
 
 }  // namespace flotilla::dispatch

@@ -41,9 +41,9 @@ bool memory::wait_for_given_up_memory() const {
   return true;
 }
 
-void memory::throw_if_lost(unsigned device, CUresult answer) const {
+void memory::throw_if_lost(unsigned device, CUresult answer, char const* call) const {
   if (answer != CUDA_SUCCESS && shared_.lost.is_lost(device)) {
-    driver::check(answer, "cuMemAllocAsync", devices_[device].context().subject());
+    driver::check(answer, call, devices_[device].context().subject());
   }
 }
 
@@ -55,7 +55,7 @@ std::uintptr_t memory::allocate(unsigned device, std::size_t bytes) const {
     found.clear();
     driver.free_unused(deferred_free::blocking::avoided);
     answer = driver.memory().allocate(bytes, address);
-    throw_if_lost(device, answer);
+    throw_if_lost(device, answer, "cuMemAllocAsync");
     if (answer == CUDA_ERROR_OUT_OF_MEMORY) { found = use_of(driver); }
   };
   operations_.run(device, attempt);
@@ -78,7 +78,7 @@ std::uintptr_t memory::allocate_host(std::size_t bytes) const {
       driver.free_unused(blocking);
       answer = driver.context().api().mem_host_alloc(
           &address, bytes, CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP);
-      throw_if_lost(device, answer);
+      throw_if_lost(device, answer, "cuMemHostAlloc");
     });
   };
   attempt(deferred_free::blocking::avoided);

@@ -41,8 +41,8 @@ class memory {
   /// be freed. @return whether it waited.
   [[nodiscard]] bool wait_for_given_up_memory() const;
   /// Throws if `answer` is an error and the device is lost, so that control::run calls the
-  /// operation again. @throws driver_error
-  void throw_if_lost(unsigned device, CUresult answer) const;
+  /// operation again. @param call  The driver's function. @throws driver_error
+  void throw_if_lost(unsigned device, CUresult answer, char const* call) const;
 
   runtime_parts const& shared_;
   device_set const& devices_;
