@@ -56,7 +56,8 @@ class device_recovery {
   [[nodiscard]] virtual void* allocate_shared(std::size_t bytes) = 0;
   /// Frees what `allocate_shared` has returned. It must not be registered any more.
   virtual void free_shared(void* memory) noexcept = 0;
-  /// Ends the worker for good, and blocks until nothing of it can still write to memory.
+  /// Ends the worker for good, and blocks until nothing of it can still write to memory. The
+  /// default does not block, and is for tests.
   virtual void end(int ordinal) noexcept {
     if (!is_lost(ordinal)) { kill(ordinal); }
   }

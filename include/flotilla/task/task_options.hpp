@@ -63,9 +63,9 @@ struct task_options {
   /// results: neither it nor a task that depends on it writes what it reads. If an isolated device
   /// is lost, its tasks that had not begun run on the successor in any case, but tasks that may
   /// have begun fail with device_fault, unless this is true. Copies and fills are always
-  /// repeatable. Callables and replays never are. Two kinds of tasks fail in any case: those that
-  /// may have been running at two losses, and those of a flow that other tasks of a flow depend on,
-  /// if these may have begun, too.
+  /// repeatable. Callables and replays never are. A task that may have been running at two losses
+  /// fails in any case. So does a task of a flow that reads device memory, if a task of a flow that
+  /// depends on it may have begun, too.
   bool repeatable = false;
 
   // Always inline: the call of a destructor would need the object in memory (detail/call_form.hpp).

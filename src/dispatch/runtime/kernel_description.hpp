@@ -39,7 +39,7 @@ struct loaded_kernel {
 
 /// Fills in the members that depend on the functions of the kernel and its twin. Removes a twin
 /// that needs more local memory than the kernel, because it would be slower. The context of
-/// `device` must be current, which must have these functions.
+/// `device` must be current, and the kernel must have a function for this device.
 void complete(driver::table const& api, kernel_entry& kernel, unsigned device);
 
 /// @throws invalid_argument  The arguments of the kernel have too many bytes for a launch.

@@ -23,8 +23,8 @@ class control {
   /// @throws used_after_fork, driver_error, would_deadlock (only inside a callable), and all
   /// exceptions of `operation`
   ///
-  /// If an isolated device is lost during `operation`, and this throws driver_error, `operation` is
-  /// called again on the successor.
+  /// If `operation` throws driver_error because its isolated device was lost, it is called again,
+  /// on the successor.
   void run(unsigned device, std::function<void(device_driver&)> const& operation) const;
   /// Returns whether `run` may call an operation: whether the device is not quarantined.
   [[nodiscard]] bool is_usable(unsigned device) const noexcept {

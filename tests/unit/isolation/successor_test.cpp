@@ -13,6 +13,7 @@
 #include "isolation/calls/image_bytes.hpp"
 #include "isolation/owner/owner.hpp"
 #include "unit/isolation/isolated_fixture.hpp"
+#include "unit/isolation/worker_pid.hpp"
 
 namespace flotilla::test {
 namespace {
@@ -155,8 +156,7 @@ TEST_F(SuccessorTest, NothingOfAWorkerRunsAfterItsEnd) {
   CUdeviceptr const where = memory(0);
   CUfunction const add_to = function("add_to");
   for (int i = 0; i < 1000; ++i) { FLOTILLA_OK(add(add_to, where, 1, nullptr)); }
-  std::uint32_t generation = 0;
-  pid_t const worker = device().worker(generation)->pid();
+  pid_t const worker = worker_pid();
   recovery().end(0);
   EXPECT_TRUE(recovery().is_lost(0));
   EXPECT_EQ(::kill(worker, 0), -1);
