@@ -19,12 +19,12 @@ function(flotilla_test_target target)
 endfunction()
 
 # flotilla_add_test(NAME LABELS label SOURCES file… [KERNELS file.cu…] [LIBRARIES target…]
-#                   [ENVIRONMENT name=value…] [WHOLE] [TIMEOUT seconds])
+#                   [ENVIRONMENT name=value…] [WHOLE] [TOGETHER] [TIMEOUT seconds])
 #
 # Adds a program of GoogleTest cases. Each case becomes a CTest. With WHOLE the program is one
-# CTest, for suites with many short cases.
+# CTest, for suites with many short cases. TOGETHER is for stress tests that may run beside other tests.
 function(flotilla_add_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "WHOLE" "TIMEOUT;LABELS" "SOURCES;KERNELS;LIBRARIES;ENVIRONMENT")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "WHOLE;TOGETHER" "TIMEOUT;LABELS" "SOURCES;KERNELS;LIBRARIES;ENVIRONMENT")
   if(NOT arg_LABELS OR NOT arg_SOURCES OR arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "flotilla_add_test(${name}): needs LABELS and SOURCES; ${arg_UNPARSED_ARGUMENTS}")
   endif()
@@ -60,7 +60,7 @@ function(flotilla_add_test name)
   endif()
   # Stress tests load the machine, so they run alone: otherwise other tests and they would delay
   # each other.
-  if(arg_LABELS MATCHES "stress|gpu")
+  if(arg_LABELS MATCHES "stress|gpu" AND NOT arg_TOGETHER)
     list(APPEND properties RUN_SERIAL ON)
   endif()
   if(arg_WHOLE)

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/contract_test.hpp"
 
+#include "support/kept_contexts.hpp"
 #include "support/scale.hpp"
 
 namespace flotilla::test {
@@ -57,7 +58,9 @@ void contract_test::TearDown() {
 }
 
 runtime_options contract_test::options() const {
-  return {.devices = device_spec(device_count()), .workers = worker_count()};
+  runtime_options made{.devices = device_spec(device_count()), .workers = worker_count()};
+  if (contexts_are_kept()) { made.settings.all.context = context_source::primary(); }
+  return made;
 }
 
 runtime& contract_test::rt() {
