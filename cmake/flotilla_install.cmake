@@ -51,10 +51,13 @@ install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" "${PROJECT_SOURCE_DIR}/NOTICE"
         DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT licenses)
 install(DIRECTORY "${CMAKE_CURRENT_LIST_DIR}/kernels" DESTINATION "${package_dir}" ${for_development})
 
-# The pkg-config file computes the prefix from its own path, so an install tree can be moved.
+# The pkg-config files compute the prefix from their own path, so an install tree can be moved.
 file(RELATIVE_PATH pc_to_prefix "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
 string(REGEX REPLACE "/$" "" pc_to_prefix "${pc_to_prefix}")
-configure_file("${CMAKE_CURRENT_LIST_DIR}/flotilla.pc.in" "${PROJECT_BINARY_DIR}/cmake/flotilla.pc" @ONLY)
-install(FILES "${PROJECT_BINARY_DIR}/cmake/flotilla.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" ${for_development})
+foreach(package flotilla flotilla-shared)
+  configure_file("${CMAKE_CURRENT_LIST_DIR}/${package}.pc.in" "${PROJECT_BINARY_DIR}/cmake/${package}.pc" @ONLY)
+  install(FILES "${PROJECT_BINARY_DIR}/cmake/${package}.pc"
+          DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" ${for_development})
+endforeach()
 
 include("${CMAKE_CURRENT_LIST_DIR}/flotilla_cps.cmake")
