@@ -59,5 +59,3 @@ foreach(package flotilla flotilla-shared)
   install(FILES "${PROJECT_BINARY_DIR}/cmake/${package}.pc"
           DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" ${for_development})
 endforeach()
-
-include("${CMAKE_CURRENT_LIST_DIR}/flotilla_cps.cmake")
