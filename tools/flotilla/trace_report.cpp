@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iomanip>
+#include <iterator>
 #include <map>
 #include <ostream>
 #include <sstream>
@@ -59,17 +60,22 @@ void print_path(std::ostream& out, trace_model const& trace, std::size_t count) 
   std::int64_t before = first.submitted < 0 ? first.begin : first.submitted;
   out << "\ncritical path: " << path.size() << (path.size() == 1 ? " task, " : " tasks, ")
       << in_ms(trace.slices[path.back()].end - before) << " ms from a submit to the last end\n";
-  table shown{{"ended at ms", "added ms", "device", "task"}};
+  table shown{{"ended at ms", "added ms", "quiet ms", "device", "task"}};
+  std::vector<std::int64_t> const quiet = quiet_times(trace, path);
   std::size_t const skipped = path.size() > count ? path.size() - count : 0;
   for (std::size_t i = 0; i < path.size(); ++i) {
     trace_slice const& one = trace.slices[path[i]];
     if (i >= skipped) {
-      shown.add({in_ms(one.end), in_ms(one.end - before), short_device(trace, one), name_of(one)});
+      shown.add({in_ms(one.end), in_ms(one.end - before), quiet[i] < 0 ? "-" : in_ms(quiet[i]),
+                 short_device(trace, one), name_of(one)});
     }
     before = one.end;
   }
   if (skipped != 0) { out << "(the first " << skipped << " are not shown)\n"; }
-  out << shown;
+  out << shown
+      << "quiet: the last part of the added time, in which no thread noticed anything on the "
+         "device. "
+         "The task ran, or it had ended and no thread looked\n";
 }
 
 void print_devices(std::ostream& out, trace_model const& trace) {
@@ -136,6 +142,40 @@ std::vector<std::size_t> critical_path(trace_model const& trace) {
   }
   std::reverse(path.begin(), path.end());
   return path;
+}
+
+std::vector<std::int64_t> quiet_times(trace_model const& trace,
+                                      std::vector<std::size_t> const& path) {
+  std::map<std::string, std::vector<std::int64_t>> noticed;  // times, by the part of the name
+  auto const note = [&](std::string const& device, std::int64_t when) {
+    noticed[device].push_back(when);
+  };
+  for (trace_slice const& each : trace.slices) {
+    if (each.category == "drive") {
+      // Not its begin: the thread then begins to look.
+      note(each.name.substr(each.name.find("device")), each.end);
+    } else if (std::string const device = short_device(trace, each); device != "host") {
+      note(device, each.begin);
+      note(device, each.end);
+    }
+  }
+  for (auto& [device, times] : noticed) { std::sort(times.begin(), times.end()); }
+  std::vector<std::int64_t> made;
+  std::int64_t before = INT64_MIN;
+  for (std::size_t const i : path) {
+    trace_slice const& one = trace.slices[i];
+    auto const found = noticed.find(short_device(trace, one));
+    if (found == noticed.end()) {
+      made.push_back(-1);
+    } else {
+      std::int64_t from = std::max(before, one.begin);
+      auto const next = std::lower_bound(found->second.begin(), found->second.end(), one.end);
+      if (next != found->second.begin()) { from = std::max(from, *std::prev(next)); }
+      made.push_back(std::max<std::int64_t>(one.end - from, 0));
+    }
+    before = one.end;
+  }
+  return made;
 }
 
 std::int64_t device_use::busy_time() const noexcept {

@@ -27,6 +27,13 @@ namespace tool {
 /// unfinished. Before each task comes its predecessor that ended last.
 [[nodiscard]] std::vector<std::size_t> critical_path(trace_model const& trace);
 
+/// Returns for each task of a path how long, before its end was seen, no thread noticed anything on
+/// its device: it launched nothing, and saw no end. Whether the task ran in this time, or had ended
+/// and no thread looked, is not known. At most the time since the end of the task before it in the
+/// path. -1: the task has no device.
+[[nodiscard]] std::vector<std::int64_t> quiet_times(trace_model const& trace,
+                                                    std::vector<std::size_t> const& path);
+
 /// The times at which a device had work, as far as the trace knows.
 struct device_use {
   struct period {
