@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Adds a number of its own to each row of a table, with one task for each row.
+#include <cstddef>
 #include <cstdio>
 #include <tuple>
 #include <vector>
@@ -22,7 +23,9 @@ int main() {
 
   // The arguments of each launch, as a range of tuples. One ticket stands for all launches.
   std::vector<std::tuple<flotilla::device_span<int>, int, int>> arguments;
-  for (int i = 0; i < rows; ++i) { arguments.emplace_back(row(i), i, columns); }
+  for (std::size_t i = 0; i < rows; ++i) {
+    arguments.emplace_back(row(i), static_cast<int>(i), columns);
+  }
   flotilla::ticket const first = submit_bulk(rt, increase.over(columns), arguments);
 
   // The same with a function of the index, which needs no vector. The tasks of the second bulk run
@@ -34,7 +37,7 @@ int main() {
   rt.submit(on_device.copy_to(table), {.after = {second}}).wait();
 
   int wrong = 0;
-  for (int i = 0; i < rows * columns; ++i) { wrong += table[i] != i / columns + 1000; }
+  for (int i = 0; int const number : table) { wrong += number != i++ / columns + 1000; }
   std::printf("%d rows, %d numbers wrong\n", rows, wrong);
   return wrong == 0 ? 0 : 1;
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Squares the numbers from 0 to 999 on a device.
+#include <cstddef>
 #include <cstdio>
 #include <numeric>
 #include <vector>
@@ -37,7 +38,7 @@ int main() {
   copied.wait();
 
   int wrong = 0;
-  for (int i = 0; i < n; ++i) { wrong += squares[i] != i * i; }
+  for (std::size_t i = 0; i < n; ++i) { wrong += squares[i] != numbers[i] * numbers[i]; }
   std::printf("%d squares, %d of them wrong\n", n, wrong);
   return wrong == 0 ? 0 : 1;
 }

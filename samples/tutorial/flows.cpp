@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Computes x*x + y*y again, without buffers, copies and `after`.
+#include <cstddef>
 #include <cstdio>
 #include <numeric>
 #include <vector>
@@ -41,7 +42,7 @@ int main() {
   // Waits, and copies the data to `sums` if they are not there.
   flotilla::view<int const> const result = sum.host();
   int wrong = 0;
-  for (int i = 0; i < n; ++i) { wrong += result(i) != x[i] * x[i] + y[i] * y[i]; }
+  for (std::size_t i = 0; i < n; ++i) { wrong += result(i) != x[i] * x[i] + y[i] * y[i]; }
   rt.wait_idle();  // for the host task
 
   std::printf("%d sums, %d of them wrong; the largest is %d\n", n, wrong, largest);

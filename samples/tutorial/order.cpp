@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Computes x*x + y*y. The two squares have no order; the sum comes after both.
+#include <cstddef>
 #include <cstdio>
 #include <numeric>
 #include <vector>
@@ -40,7 +41,7 @@ int main() {
   rt.submit(sum.copy_to(sums), {.label = "result", .after = {added}}).wait();
 
   int wrong = 0;
-  for (int i = 0; i < n; ++i) { wrong += sums[i] != x[i] * x[i] + y[i] * y[i]; }
+  for (std::size_t i = 0; i < n; ++i) { wrong += sums[i] != x[i] * x[i] + y[i] * y[i]; }
   std::printf("%d sums, %d of them wrong\n", n, wrong);
   return wrong == 0 ? 0 : 1;
 }

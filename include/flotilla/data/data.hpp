@@ -30,8 +30,8 @@ namespace detail {
 
 /// Returns a view of the objects at a place.
 template <class Element, int Rank>
-[[nodiscard]] view<Element, Rank> make_view(std::array<std::size_t, Rank> const& extents,
-                                            placed_data const& at) noexcept {
+[[nodiscard]] view<Element, Rank> make_view(
+    std::array<std::size_t, std::size_t{Rank}> const& extents, placed_data const& at) noexcept {
   view<Element, Rank> made{};
   made.data = static_cast<Element*>(at.address);
   made.pitch = Rank == 1 ? extents[0] : at.pitch.row / sizeof(Element);
@@ -63,7 +63,7 @@ class data {
 
  public:
   using value_type = T;
-  using extents_type = std::array<std::size_t, Rank>;
+  using extents_type = std::array<std::size_t, std::size_t{Rank}>;
 
   data() noexcept = default;
 

@@ -32,11 +32,12 @@ class data_use {
 
  private:
   friend struct detail::use_access;
-  data_use(detail::datum_use what, std::array<std::size_t, Rank> const& extents) noexcept
+  data_use(detail::datum_use what,
+           std::array<std::size_t, std::size_t{Rank}> const& extents) noexcept
       : what_{what}, extents_{extents} {}
 
   detail::datum_use what_;
-  std::array<std::size_t, Rank> extents_;
+  std::array<std::size_t, std::size_t{Rank}> extents_;
 };
 
 /// One use of a token by a task. It gives the task no argument, so it can only be an argument of
@@ -48,7 +49,8 @@ class token_use {
  private:
   friend struct detail::use_access;
   explicit token_use(detail::datum_use what) noexcept : what_{what} {}
-  detail::datum_use what_;
+  // Only templates read it, and clang 23 does not count that as a use.
+  [[maybe_unused]] detail::datum_use what_;
 };
 
 /// The data of a callable or host task, in the order of its arguments. `uses` makes it.
@@ -80,7 +82,7 @@ struct use_access {
     return of.what_;
   }
   template <class Element, int Rank>
-  [[nodiscard]] static std::array<std::size_t, Rank> const& extents(
+  [[nodiscard]] static std::array<std::size_t, std::size_t{Rank}> const& extents(
       data_use<Element, Rank> const& of) noexcept {
     return of.extents_;
   }

@@ -24,9 +24,9 @@ struct view {
   using element_type = T;
   static constexpr int rank = Rank;
 
-  T* data;                    ///< the first object
-  std::size_t pitch;          ///< the distance between neighbouring rows, in objects
-  std::size_t extents[Rank];  ///< the number of objects in each dimension
+  T* data;                                 ///< the first object
+  std::size_t pitch;                       ///< the distance between neighbouring rows, in objects
+  std::size_t extents[std::size_t{Rank}];  ///< the number of objects in each dimension
 
   /// Returns the object with these indices, one for each dimension. Does not check them.
   template <class... Index>

@@ -255,7 +255,7 @@ class kernel {
   template <class Count>
   [[nodiscard]] configured over(Count threads, std::uint32_t block = 256) const
       noexcept(!std::is_signed_v<Count>) {
-    return configured{*this, {.grid = detail::grid_for(threads, block), .block = extent{block}}};
+    return configured{*this, {detail::grid_for(threads, block), extent{block}}};
   }
 
   /// Returns the kernel with a grid of `grid` blocks of `block` threads. Each block gets

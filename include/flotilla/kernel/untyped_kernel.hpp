@@ -161,7 +161,7 @@ class FLOTILLA_EXPORT untyped_kernel {
   template <class Count>
   [[nodiscard]] configured over(Count threads, std::uint32_t block = 256) const
       noexcept(!std::is_signed_v<Count>) {
-    return {*this, {.grid = detail::grid_for(threads, block), .block = extent{block}}};
+    return {*this, {detail::grid_for(threads, block), extent{block}}};
   }
   [[nodiscard]] configured with_shape(extent grid, extent block,
                                       std::uint32_t dynamic_shared_bytes = 0) const noexcept {

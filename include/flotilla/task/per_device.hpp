@@ -78,7 +78,7 @@ class per_device {
       std::shared_ptr<of_device> const& here = devices_[each.ordinal.value];
       if (here->objects.empty()) { continue; }
       tasks.push_back(owner_.submit([here](task_context&) { here->objects.clear(); },
-                                    {.device = each.ordinal}));
+                                    task_options{each.ordinal}));
     }
     for (ticket& each : tasks) { each.wait(); }
   }
