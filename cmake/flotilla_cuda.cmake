@@ -9,15 +9,16 @@
 #   FLOTILLA_NVCC              the path of nvcc; empty if FLOTILLA_GPU_KERNELS is OFF
 #   FLOTILLA_CUDA_INCLUDE_DIR  the folder of cuda.h and cudaTypedefs.h
 #
-# If FLOTILLA_CUDA is set (to a folder, or to `wheels`), the function uses that toolkit. Otherwise it
-# uses the first suitable toolkit of these: the environment variable CUDACXX, nvcc on the path,
-# /usr/local/cuda, NVIDIA's wheels from PyPI.
+# If FLOTILLA_CUDA is set (to a folder, to `wheels`, or for example to `wheels:13.5`), the function uses
+# that toolkit. Otherwise it uses the first suitable toolkit of these: the environment variable CUDACXX,
+# nvcc on the path, /usr/local/cuda, NVIDIA's wheels from PyPI. `wheels` without a version are those of
+# the oldest supported toolkit. The folder cuda_wheels has a list for each version.
 #
 # Run this file as a script to download the toolkit, so that a later configuration needs no network:
 #   cmake -D FLOTILLA_CUDA=wheels -P cmake/flotilla_cuda.cmake
 include_guard(GLOBAL)
 
-set(FLOTILLA_CUDA_WHEELS_LIST "${CMAKE_CURRENT_LIST_DIR}/cuda_wheels.txt")
+set(FLOTILLA_CUDA_WHEELS_LISTS "${CMAKE_CURRENT_LIST_DIR}/cuda_wheels")
 if(NOT FLOTILLA_CUDA_WHEELS_DIR)
   set(FLOTILLA_CUDA_WHEELS_DIR "${CMAKE_BINARY_DIR}/cuda-wheels")
   # In flotilla's own source tree all presets share one copy of the wheels.
@@ -26,7 +27,8 @@ if(NOT FLOTILLA_CUDA_WHEELS_DIR)
     set(FLOTILLA_CUDA_WHEELS_DIR "${own_tree}/build/cuda-wheels")
   endif()
 endif()
-set(FLOTILLA_CUDA_WHEELS_DIR "${FLOTILLA_CUDA_WHEELS_DIR}" CACHE PATH "Folder of the unpacked wheels")
+set(FLOTILLA_CUDA_WHEELS_DIR "${FLOTILLA_CUDA_WHEELS_DIR}" CACHE PATH
+    "Folder of the unpacked wheels, one folder for each version")
 
 function(flotilla_find_cuda)
   if(NOT DEFINED FLOTILLA_GPU_KERNELS)
@@ -41,8 +43,8 @@ function(flotilla_find_cuda)
 
   set(tried "")
   set(root "")
-  if(FLOTILLA_CUDA STREQUAL "wheels")
-    _flotilla_cuda_wheels(root tried)
+  if(FLOTILLA_CUDA MATCHES "^wheels(:(.*))?$")
+    _flotilla_cuda_wheels("${CMAKE_MATCH_2}" root tried)
   elseif(FLOTILLA_CUDA)
     _flotilla_cuda_check("${FLOTILLA_CUDA}" "FLOTILLA_CUDA" root tried)
   else()
@@ -63,7 +65,7 @@ function(flotilla_find_cuda)
       _flotilla_cuda_check("/usr/local/cuda" "the default folder" root tried)
     endif()
     if(NOT root)
-      _flotilla_cuda_wheels(root tried)
+      _flotilla_cuda_wheels("" root tried)
     endif()
   endif()
   if(NOT root)
@@ -146,11 +148,23 @@ function(_flotilla_cuda_check candidate origin root_out tried_out)
   endif()
 endfunction()
 
-# Installs the wheels with pip into a separate folder, so that no Python environment changes.
-function(_flotilla_cuda_wheels root_out tried_out)
-  set(dir "${FLOTILLA_CUDA_WHEELS_DIR}")
+# Installs the wheels of a toolkit with pip into a separate folder, so that no Python environment
+# changes. An empty version is the oldest one.
+function(_flotilla_cuda_wheels version root_out tried_out)
+  if(NOT version)
+    set(version 13.0)
+  endif()
+  set(wheels "${FLOTILLA_CUDA_WHEELS_LISTS}/${version}.txt")
+  if(NOT EXISTS "${wheels}")
+    file(GLOB known RELATIVE "${FLOTILLA_CUDA_WHEELS_LISTS}" "${FLOTILLA_CUDA_WHEELS_LISTS}/*.txt")
+    list(TRANSFORM known REPLACE "(.*)\\.txt" "wheels:\\1")
+    list(JOIN known ", " known)
+    set(${tried_out} ${${tried_out}} "NVIDIA's wheels: there is no list for the version ${version}. FLOTILLA_CUDA can be ${known}" PARENT_SCOPE)
+    return()
+  endif()
+  set(dir "${FLOTILLA_CUDA_WHEELS_DIR}/${version}")
   set(stamp "${dir}/complete.txt")
-  file(READ "${FLOTILLA_CUDA_WHEELS_LIST}" wanted)
+  file(READ "${wheels}" wanted)
   set(have "")
   if(EXISTS "${stamp}")
     file(READ "${stamp}" have)
@@ -174,7 +188,7 @@ function(_flotilla_cuda_wheels root_out tried_out)
     execute_process(
       COMMAND ${pip} install --disable-pip-version-check --no-input --no-deps
               --no-warn-conflicts --only-binary :all: --require-hashes
-              --target "${dir}" --requirement "${FLOTILLA_CUDA_WHEELS_LIST}"
+              --target "${dir}" --requirement "${wheels}"
       RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
     if(NOT status EQUAL 0)
       string(REPLACE ";" "," output "${output}")

@@ -43,13 +43,12 @@ install(FILES "${PROJECT_BINARY_DIR}/cmake/flotilla-config.cmake"
               "${CMAKE_CURRENT_LIST_DIR}/flotilla_add_kernels.cmake"
               "${CMAKE_CURRENT_LIST_DIR}/flotilla_cuda.cmake"
               "${CMAKE_CURRENT_LIST_DIR}/flotilla_fortran.cmake"
-              "${CMAKE_CURRENT_LIST_DIR}/cuda_wheels.txt"
         DESTINATION "${package_dir}" ${for_development})
 install(FILES "${PROJECT_SOURCE_DIR}/fortran/flotilla.f90"
         DESTINATION "${CMAKE_INSTALL_DATADIR}/flotilla/fortran" ${for_development})
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" "${PROJECT_SOURCE_DIR}/NOTICE"
         DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT licenses)
-install(DIRECTORY "${CMAKE_CURRENT_LIST_DIR}/kernels" DESTINATION "${package_dir}" ${for_development})
+install(DIRECTORY "${CMAKE_CURRENT_LIST_DIR}/kernels" "${CMAKE_CURRENT_LIST_DIR}/cuda_wheels" DESTINATION "${package_dir}" ${for_development})
 
 # The pkg-config files compute the prefix from their own path, so an install tree can be moved.
 file(RELATIVE_PATH pc_to_prefix "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
