@@ -6,6 +6,7 @@
 
 #include "make_twins/order_suitability.hpp"
 #include "make_twins/ptx_module.hpp"
+#include "make_twins/ptx_version.hpp"
 #include "make_twins/suitability.hpp"
 #include "make_twins/twin_writer.hpp"
 
@@ -19,7 +20,10 @@ module_with_twins add_twins(std::string_view ptx) {
     result.ptx = ptx;
     return result;
   }
-  std::size_t copied = 0;
+  auto const version_at = static_cast<std::size_t>(in.version.data() - ptx.data());
+  result.ptx = ptx.substr(0, version_at);
+  result.ptx += oldest_version(in);
+  std::size_t copied = version_at + in.version.size();
   for (function const& f : in.functions) {
     if (!f.is_kernel || !f.body || twin_is_unwanted(in, f)) { continue; }
     if (std::string reason = why_unsuitable(in, f); !reason.empty()) {

@@ -16,7 +16,7 @@ struct unsuitable_kernel {
 };
 
 struct module_with_twins {
-  std::string ptx;     ///< the original text and the twins
+  std::string ptx;     ///< the original text, with an older version if possible, and the twins
   std::string target;  ///< the architecture, for example "sm_90"
   std::vector<unsuitable_kernel> unsuitable;
 };

@@ -81,6 +81,8 @@ class parser {
     }
     if (word.is(".entry") || word.is(".func")) {
       read_function(word.is(".entry"));
+    } else if (word.is(".version")) {
+      module_.version = in_.take("a version").text;
     } else if (word.is(".target")) {
       read_target();
     } else if (word.is(".alias")) {

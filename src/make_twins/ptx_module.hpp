@@ -50,8 +50,9 @@ struct function {
 struct ptx_module {
   std::string_view text;
   std::vector<token> tokens;
-  std::string_view target;  ///< for example "sm_90"
-  bool debug = false;       ///< the module is compiled for debugging
+  std::string_view version;  ///< of the PTX language, for example "9.0"
+  std::string_view target;   ///< for example "sm_90"
+  bool debug = false;        ///< the module is compiled for debugging
   std::vector<function> functions;
   std::set<std::string_view> names;  ///< words outside functions: variables, for example
   /// The place in `functions` of each name and alias. A definition replaces a declaration.
