@@ -59,8 +59,7 @@ device_driver::device_driver(parts const& with)
       committer_(with.shared, lanes_, reporter_),
       staged_({with.shared, with.own.context, with.own.gate, with.inbound, page_, lanes_, reporter_,
                committer_}),
-      engine_batches_(
-          {with.shared, with.own.context, lanes_, filling_, reporter_, committer_, staged_}),
+      engine_batches_({with.shared, with.own.context, lanes_, filling_, reporter_, committer_}),
       copies_({with.shared, with.own.context, lanes_, filling_, reporter_, committer_, staged_,
                engine_batches_, with.contexts}),
       kernel_copies_({with.shared, with.peers, with.index}),

@@ -47,7 +47,6 @@ bool engine_batches::add(slot_address task, std::span<end_mark const> waits) {
   // The copies that are already in the batch must not wait for the predecessors of this one.
   if (!is_like) { flush(lane.index()); }
   if (!lane.has_room()) { return false; }
-  if (batch.tasks.empty()) { parts_.staged.write_number(); }
   if (!is_like || batch.tasks.empty()) {
     if (auto const answer = parts_.lanes.enqueue_waits(lane, waits); !answer.ok()) {
       parts_.reporter.refuse(task, answer);

@@ -13,7 +13,6 @@
 
 #include "dispatch/device/batch_committer.hpp"
 #include "dispatch/device/runtime_parts.hpp"
-#include "dispatch/device/staged_copies.hpp"
 #include "dispatch/lane/filling_launches.hpp"
 
 namespace flotilla::dispatch {
@@ -48,7 +47,6 @@ class engine_batches {
     filling_launches const& filling;
     failure_reporter& reporter;
     batch_committer& committer;
-    staged_copies& staged;
   };
   explicit engine_batches(parts const& with) : parts_(with) {}
 

@@ -10,6 +10,8 @@
 
 #include <flotilla/detail/memory_command.hpp>
 
+#include "base/host_access.hpp"
+
 namespace flotilla::dispatch {
 
 /// Planes of `height` rows of `width` bytes. Offsets count only bytes in rows, as if the rows were
@@ -35,7 +37,6 @@ struct host_rows {
     });
   }
 
- private:
   /// Calls visit(address, size) for each run of adjacent bytes.
   template <class Visit>
   void for_each_run(std::size_t offset, std::size_t bytes, Visit const& visit) const noexcept {
@@ -59,5 +60,33 @@ struct row_part {
   host_rows rows{};
   std::size_t offset = 0;  // of the copy's first byte in the rows
 };
+
+/// Returns the host's side of a pitched copy between the host and a device.
+[[nodiscard]] inline row_part host_side_of(detail::memory_command const& what,
+                                           std::size_t offset) noexcept {
+  bool const is_download = what.kind == memory_op_kind::device_to_host;
+  detail::copy_box const box = what.box();
+  auto* const host = reinterpret_cast<std::byte*>(is_download ? what.to : what.from);
+  return {.side = is_download ? rows_side::to : rows_side::from,
+          .rows = {host, box.width, box.height, is_download ? box.to : box.from},
+          .offset = offset};
+}
+
+/// Shows AddressSanitizer a part of the host's side of a copy between the host and a device: the
+/// program may have freed this memory too early.
+inline void check_host_side(detail::memory_command const& what, std::size_t offset,
+                            std::size_t bytes) noexcept {
+  if (!base::has_address_sanitizer()) [[likely]] { return; }
+  bool const is_download = what.kind == memory_op_kind::device_to_host;
+  if (what.is_pitched) {
+    host_side_of(what, 0).rows.for_each_run(offset, bytes,
+                                            [is_download](std::byte const* at, std::size_t size) {
+                                              base::check_host_access(at, size, is_download);
+                                            });
+  } else {
+    auto const host = is_download ? what.to : what.from;
+    base::check_host_access(reinterpret_cast<std::byte const*>(host) + offset, bytes, is_download);
+  }
+}
 
 }  // namespace flotilla::dispatch

@@ -52,6 +52,15 @@ bool memory_ops::start(slot_address task, std::span<end_mark const> waits) {
   detail::memory_command const& what =
       held_in<detail::memory_command>(parts_.shared.tasks.at(task));
   bool const is_download = what.kind == memory_op_kind::device_to_host;
+  bool const has_host_side = is_download || what.kind == memory_op_kind::host_to_device;
+  if (has_host_side && !what.pinned && what.bytes != 0) {
+    if (cancelled_before_launch(parts_.shared.tasks.at(task))) [[unlikely]] {
+      parts_.reporter.cancel(task);
+    } else {
+      parts_.staged.add(task, what, waits);
+    }
+    return true;
+  }
   lane& lane = parts_.lanes[is_download ? lane_layout::download_lane : lane_layout::upload_lane];
   parts_.batches.flush(lane.index());
   if (!lane.has_room()) { return false; }
@@ -69,14 +78,8 @@ bool memory_ops::start(slot_address task, std::span<end_mark const> waits) {
     parts_.reporter.cancel(task);
     return true;
   }
-  parts_.staged.write_number();
   if (auto const answer = parts_.lanes.enqueue_waits(lane, waits); !answer.ok()) {
     parts_.reporter.refuse(task, answer);
-    return true;
-  }
-  bool const has_host_side = is_download || what.kind == memory_op_kind::host_to_device;
-  if (has_host_side && !what.pinned && what.bytes != 0) {
-    parts_.staged.add(task, what, waits);
     return true;
   }
   if (what.bytes != 0) {

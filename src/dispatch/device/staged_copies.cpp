@@ -78,12 +78,8 @@ void staged_copies::begin(piece& one, detail::memory_command const& what,
   one.state = piece::states::host;
   row_part rows;
   auto* const host = reinterpret_cast<std::byte*>(one.is_download ? what.to : what.from);
-  if (what.is_pitched) {
-    detail::copy_box const box = what.box();
-    rows = {.side = one.is_download ? rows_side::to : rows_side::from,
-            .rows = {host, box.width, box.height, one.is_download ? box.to : box.from},
-            .offset = one.at};
-  }
+  if (what.is_pitched) { rows = host_side_of(what, one.at); }
+  check_host_side(what, one.at, one.bytes);
   if (one.is_download) {
     one.on_host.begin(host + one.at, one.memory, one.bytes, rows, what.bytes >= min_streamed_bytes);
   } else {
@@ -156,11 +152,11 @@ std::deque<staged_copies::copy>::iterator staged_copies::find(slot_address task)
 
 lane& staged_copies::lane_of(copy const& of) noexcept {
   bool const is_upload = of.what.kind == memory_op_kind::host_to_device;
-  return parts_.lanes[is_upload ? lane_layout::upload_lane : lane_layout::download_lane];
+  return parts_
+      .lanes[is_upload ? lane_layout::staged_upload_lane : lane_layout::staged_download_lane];
 }
 
-bool staged_copies::may_go_on(copy& waiting) const noexcept {
-  if (waiting.what.kind != memory_op_kind::host_to_device) { return true; }
+bool staged_copies::is_ready(copy& waiting) const noexcept {
   std::erase_if(waiting.waits, [this](end_mark mark) { return parts_.shared.board.reached(mark); });
   return waiting.waits.empty();
 }
@@ -173,7 +169,7 @@ std::deque<staged_copies::copy>::iterator staged_copies::next_copy() {
   for (auto candidate = copies_.begin(); candidate != copies_.end(); ++candidate) {
     bool const is_first = next == copies_.end() || level_of(*candidate) > level_of(*next);
     bool const has_bytes = candidate->why == nullptr && candidate->begun < candidate->what.bytes;
-    if (is_first && has_bytes && may_go_on(*candidate)) { next = candidate; }
+    if (is_first && has_bytes && is_ready(*candidate)) { next = candidate; }
   }
   return next;
 }

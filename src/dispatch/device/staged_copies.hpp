@@ -66,21 +66,15 @@ class staged_copies {
   /// @throws driver_error
   void create();
 
-  /// Adds a copy. The lane of the copy must already wait for the predecessors of the task. If the
-  /// copy is pitched, the rows in the memory of the device must be adjacent.
-  /// @param waits  The end marks of the predecessors. For an upload, the host waits for these marks
-  /// too, because the host reads the source, which the predecessors may write.
-  void add(slot_address task, detail::memory_command const& what,
-           std::span<end_mark const> waits = {});
+  /// Adds a copy. If the copy is pitched, the rows in the memory of the device must be adjacent.
+  /// @param waits  The end marks of the predecessors. The host waits for these marks, not the
+  /// stream: otherwise copies that are ready would wait behind one that is not. An upload needs
+  /// this in any case, because the host reads the source, which the predecessors may write.
+  void add(slot_address task, detail::memory_command const& what, std::span<end_mark const> waits);
   /// Makes progress with one copy. Stops early if another thread needs the device or `stop` returns
   /// true.
   /// @return whether the next pass can continue without waiting.
   bool progress(stop_predicate const& stop);
-  /// Enqueues the completion write of the latest piece, if that write is still missing. Call this
-  /// before other work is put into a copy lane: otherwise the completion write would come after
-  /// that work.
-  /// @return whether a completion write was enqueued.
-  bool write_number();
   /// Fails every copy. A copy with pieces in flight ends only when these pieces are complete.
   void fail_all(std::shared_ptr<failure const> const& why);
   /// Gives up every copy, and appends the tasks to `tasks`. Call it after the streams were emptied,
@@ -95,6 +89,9 @@ class staged_copies {
   bool share(stop_predicate const& stop) noexcept;
 
  private:
+  /// Enqueues the completion write of the latest piece, if that write is still missing.
+  /// @return whether a completion write was enqueued.
+  bool write_number();
   struct copy {
     slot_address task;
     detail::memory_command what;
@@ -102,7 +99,7 @@ class staged_copies {
     std::size_t issued = 0;                // bytes in flight or done
     std::size_t done = 0;                  // download: bytes copied out of pinned memory
     std::shared_ptr<failure const> why{};  // set if the copy has failed
-    std::vector<end_mark> waits{};         // upload: marks that are not reached yet
+    std::vector<end_mark> waits{};         // marks that are not reached yet
   };
   struct piece {
     enum class states {
@@ -141,10 +138,10 @@ class staged_copies {
   [[nodiscard]] lane& lane_of(copy const& of) noexcept;
   /// Returns the copy of the task, or copies_.end().
   [[nodiscard]] std::deque<copy>::iterator find(slot_address task);
-  /// Returns the copy that may issue the next piece, or copies_.end(). Prefers the most urgent
-  /// level, then the oldest copy.
+  /// Returns the copy that may issue the next piece, or copies_.end(). Of the copies that are
+  /// ready, prefers the most urgent level, then the oldest copy.
   [[nodiscard]] std::deque<copy>::iterator next_copy();
-  [[nodiscard]] bool may_go_on(copy& waiting) const noexcept;
+  [[nodiscard]] bool is_ready(copy& waiting) const noexcept;
   /// Allocates the pinned memory of a piece.
   CUresult allocate(piece& one) noexcept;
   piece* free_piece();

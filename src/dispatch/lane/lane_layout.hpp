@@ -28,7 +28,11 @@ inline constexpr unsigned launch_lanes = 32;
 // copies to the device, and fills
 inline constexpr unsigned upload_lane = launch_lanes;
 inline constexpr unsigned download_lane = upload_lane + 1;  // copies to the host
-inline constexpr unsigned first_urgent = download_lane + 1;
+// Copies of pageable memory have lanes of their own. Nothing in these lanes waits for other
+// streams, so a copy that is ready goes on even if a copy in the other lanes is not.
+inline constexpr unsigned staged_upload_lane = download_lane + 1;
+inline constexpr unsigned staged_download_lane = staged_upload_lane + 1;
+inline constexpr unsigned first_urgent = staged_download_lane + 1;
 inline constexpr unsigned urgent_launch_lanes = 4;  // of each urgent level
 // The lanes from here on take callables only, so no batch of launches is ever open for them.
 inline constexpr unsigned first_callable = first_urgent + max_priority_level * urgent_launch_lanes;

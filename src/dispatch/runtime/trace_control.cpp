@@ -29,6 +29,8 @@ namespace {
 std::string name_of_lane(unsigned lane) {
   if (lane == lane_layout::upload_lane) { return "copies to the device, and fills"; }
   if (lane == lane_layout::download_lane) { return "copies to the host"; }
+  if (lane == lane_layout::staged_upload_lane) { return "copies from pageable memory"; }
+  if (lane == lane_layout::staged_download_lane) { return "copies to pageable memory"; }
   priority_level const level = lane_layout::level_of(lane);
   bool const takes_launches = lane_layout::takes_launches(lane);
   unsigned const first = takes_launches ? lane_layout::launch_lanes_of(level).first

@@ -7,6 +7,7 @@
 #include <flotilla/error/error.hpp>
 
 #include "base/access.hpp"
+#include "dispatch/device/host_rows.hpp"
 
 namespace flotilla::dispatch {
 
@@ -143,6 +144,9 @@ void validation::check(detail::memory_command const& what,
     throw invalid_argument("a copy or fill that must run on device " +
                            std::to_string(what.device.value) + " was submitted for device " +
                            std::to_string(device->value) + "; leave task_options::device empty");
+  }
+  if (what.kind == memory_op_kind::host_to_device || what.kind == memory_op_kind::device_to_host) {
+    check_host_side(what, 0, what.bytes);
   }
 }
 

@@ -10,11 +10,12 @@
 namespace flotilla::dispatch {
 namespace {
 
-// requirement: every lane has exactly one use: uploads, downloads, launches or callables. Each lane
-// for launches or callables belongs to one priority level.
+// requirement: every lane has exactly one use: uploads, downloads, staged copies, launches or
+// callables. Each lane for launches or callables belongs to one priority level.
 TEST(LaneLayout, GivesEveryLaneOneUse) {
   for (unsigned lane = 0; lane < lane_layout::all_lanes; ++lane) {
-    unsigned uses = lane == lane_layout::upload_lane || lane == lane_layout::download_lane ? 1 : 0;
+    unsigned uses =
+        lane >= lane_layout::upload_lane && lane <= lane_layout::staged_download_lane ? 1 : 0;
     for (unsigned level = 0; level < priority_levels; ++level) {
       auto const of = static_cast<priority_level>(level);
       bool const launches = lane_layout::launch_lanes_of(of).contains(lane);
