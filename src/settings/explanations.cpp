@@ -14,11 +14,13 @@ inline namespace v0_1 {
 explanations explanations::parse(std::string_view text) {
   explanations made;
   settings_text::for_each_name(text, [&](std::string_view name) {
-    if (name != "placement" && name != "all") {
+    bool const all = name == "all";
+    if (!all && name != "placement" && name != "repeat") {
       throw unknown_setting("'" + std::string{name} +
-                            "' is not an explanation; the explanations are placement, all");
+                            "' is not an explanation; the explanations are placement, repeat, all");
     }
-    made.placement = true;
+    made.placement = made.placement || all || name == "placement";
+    made.repeat = made.repeat || all || name == "repeat";
   });
   return made;
 }

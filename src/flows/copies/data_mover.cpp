@@ -79,7 +79,7 @@ void data_mover::note_copied(replica& to, writer& by) noexcept {
 }
 
 block data_mover::take_memory(replica& which) {
-  log_.note_change();
+  log_.note_change("data give their memory up, or are made or end in it");
   std::vector<task_id>& last = which.memory.last_users;
   std::erase_if(last, [this](task_id const& each) { return is_needless(each); });
   last.reserve(last.size() + which.users.size() + which.commuting.size() + 1);

@@ -105,7 +105,7 @@ void flow_state::retire(std::unique_ptr<detail::datum> which) noexcept {
   if (alive == nullptr || alive->usage.is_forked()) { return; }
   std::unique_ptr<detail::datum> over;  // destroyed after the mutex is unlocked
   std::unique_lock lock{owner->mutex_};
-  owner->planner_.log().note_change();
+  owner->planner_.log().note_change("data end in it");
   over = owner->planner_.tiles().end(std::move(which));
   if (over == nullptr) { return; }
   try {
@@ -136,7 +136,7 @@ tile_list flow_state::divide(detail::datum& whole, triple const& tile) {
     {
       std::lock_guard const lock{mutex_};
       use_check::check_undivided(whole);
-      planner_.log().note_change();
+      planner_.log().note_change("it divides data into tiles");
       why = planner_.settle(whole, 0);
       if (!why) { why = planner_.tiles().divide(whole, tile, made); }
       if (!why) { return made; }
@@ -159,7 +159,7 @@ std::optional<place> flow_state::ask_placement(std::span<detail::datum_use const
 void flow_state::repeat(std::size_t count, std::function<void()> const& iteration) {
   runtime_.usage.check_usable();
   obstacle_resolver resolver = make_resolver({});
-  repeater{{runtime_, mutex_, planner_, host_, resolver}, iteration}.run(count);
+  repeater{{runtime_, mutex_, planner_, host_, resolver, explains_.repeat}, iteration}.run(count);
 }
 
 detail::placed_data flow_state::wait_for_host(detail::datum& which, bool for_update) {
@@ -171,7 +171,7 @@ detail::placed_data flow_state::wait_for_host(detail::datum& which, bool for_upd
     std::optional<task_id> open;
     {
       std::lock_guard const lock{mutex_};
-      planner_.log().note_change();
+      planner_.log().note_change("it calls host()");
       // An update may give the data their first contents.
       bool const reads = which.has_value() || !for_update;
       checks_.check(which, reads ? access_mode::read : access_mode::write);

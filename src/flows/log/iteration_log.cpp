@@ -57,12 +57,20 @@ bool iteration_log::is_own_task() const noexcept {
   return std::this_thread::get_id() == thread_ && !dispatch::is_inside_user_code(runtime_);
 }
 
-bool iteration_log::is_replayable(task_options const& options) const noexcept {
-  bool const has_deadline = options.deadline != std::chrono::steady_clock::time_point::max();
+char const* iteration_log::why_not(task_options const& options) const noexcept {
+  constexpr auto no_deadline = std::chrono::steady_clock::time_point::max();
+  if (!is_own_task()) { return "another thread, a callable or a continuation submits a task"; }
+  if (!options.batch) { return "a task has 'batch = false'"; }
+  if (options.stop.stop_possible()) { return "a task has a stop token"; }
+  if (options.deadline != no_deadline) { return "a task has a deadline"; }
   // A replay never runs again after the loss of its device, but this task would.
-  bool const may_run_again = options.repeatable && runtime_.waits.with().shared.lost.any_isolated();
-  return is_own_task() && options.batch && !options.stop.stop_possible() && !has_deadline &&
-         !may_run_again && (steps_.empty() || steps_.front().priority == options.priority);
+  if (options.repeatable && runtime_.waits.with().shared.lost.any_isolated()) {
+    return "a task on an isolated device is repeatable";
+  }
+  if (!steps_.empty() && steps_.front().priority != options.priority) {
+    return "its tasks have different priorities";
+  }
+  return nullptr;
 }
 
 void iteration_log::add(iteration_step&& step, task_id const& id, task_options const& options) {
@@ -79,30 +87,34 @@ void iteration_log::add(iteration_step&& step, task_id const& id, task_options c
 
 void iteration_log::add_task(std::span<detail::datum_use const> uses,
                              submitted_task const& task) noexcept {
-  bool const can_be_recorded =
-      task.what != nullptr && !detail::access::marks(*task.what).is_attributed;
-  if (!can_be_recorded || !is_replayable(task.options)) { refuse(); }
+  if (task.what == nullptr) {
+    refuse("it submits a callable or a host task");
+  } else if (detail::access::marks(*task.what).is_attributed) {
+    refuse("a launch has an attribute or a task_status");
+  } else if (char const* const why = why_not(task.options)) {
+    refuse(why);
+  }
   try {
     places_.push_back(task.where);
-    if (!is_replayable_) { return; }
+    if (why_not_ != nullptr) { return; }
     add({.what = *task.what, .where = task.where, .uses = {uses.begin(), uses.end()}}, task.id,
         task.options);
-  } catch (std::bad_alloc const&) { refuse(); }
+  } catch (std::bad_alloc const&) { refuse("there is no memory"); }
 }
 
 void iteration_log::add_copy(copy_step const& copy, task_id const& id,
                              task_options const& options) noexcept {
-  if (!is_replayable(options)) { refuse(); }
-  if (!is_replayable_) { return; }
+  if (char const* const why = why_not(options)) { refuse(why); }
+  if (why_not_ != nullptr) { return; }
   try {
     add({.copy = copy, .where = copy.to}, id, options);
-  } catch (std::bad_alloc const&) { refuse(); }
+  } catch (std::bad_alloc const&) { refuse("there is no memory"); }
 }
 
 void iteration_log::check_predecessors(task_options const& options) noexcept {
   for (dependency_list const* const list : {&options.after, &options.after_end}) {
     for (task_id const& each : list->ids()) {
-      if (!step_of(each)) { refuse(); }
+      if (!step_of(each)) { refuse("a task names a predecessor from outside of the iteration"); }
     }
   }
 }

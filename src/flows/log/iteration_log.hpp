@@ -60,9 +60,16 @@ class iteration_log {
   void add_task(std::span<detail::datum_use const> uses, submitted_task const& task) noexcept;
   void add_copy(copy_step const& copy, task_id const& id, task_options const& options) noexcept;
   /// The iteration did something that cannot be replayed.
-  void refuse() noexcept { is_replayable_ = false; }
+  /// @param why  The end of a sentence that begins with "because". A constant.
+  void refuse(char const* why) noexcept {
+    if (why_not_ == nullptr) { why_not_ = why; }
+  }
 
-  [[nodiscard]] bool is_replayable() const noexcept { return is_replayable_ && !steps_.empty(); }
+  [[nodiscard]] bool is_replayable() const noexcept { return why_not() == nullptr; }
+  /// Returns what the first call of `refuse` said. Null if the iteration can be replayed.
+  [[nodiscard]] char const* why_not() const noexcept {
+    return why_not_ == nullptr && steps_.empty() ? "it submits no task" : why_not_;
+  }
   /// The predecessors that the program names must be tasks of the iteration.
   void check_predecessors(task_options const& options) noexcept;
   /// Returns where the next task of the calling thread ran in the iteration before.
@@ -77,8 +84,8 @@ class iteration_log {
     auto const found = step_of_.find(id);
     return found == step_of_.end() ? std::nullopt : std::optional{found->second};
   }
-  /// Returns whether a task with these options can be replayed.
-  [[nodiscard]] bool is_replayable(task_options const& options) const noexcept;
+  /// Returns why a task with these options cannot be replayed. Null if it can.
+  [[nodiscard]] char const* why_not(task_options const& options) const noexcept;
   /// Adds a step. If there is no memory for it, the iteration cannot be replayed.
   void add(iteration_step&& step, task_id const& id, task_options const& options);
 
@@ -89,7 +96,7 @@ class iteration_log {
   dispatch::runtime_state& runtime_;
   iteration_log const* const before_;
   std::thread::id const thread_ = std::this_thread::get_id();
-  bool is_replayable_ = true;
+  char const* why_not_ = nullptr;
   std::vector<iteration_step> steps_;
   std::vector<place> places_;  // of all tasks, in the order of their submission
   task_map<std::size_t> step_of_;

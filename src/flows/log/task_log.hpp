@@ -43,12 +43,17 @@ class task_log {
   void add_join(task_id const& id, task_options const& options,
                 detail::datum const& whole) noexcept {
     graph_.add_join(id, options, whole);
-    note_change();
+    note_change("tiles, or long lists of tasks that read, must be joined");
   }
   /// Notes that data were changed in another way than by a task or a copy.
-  void note_change() noexcept {
+  /// @param how  See iteration_log::refuse.
+  void note_change(char const* how) noexcept {
     ++changes_;
-    if (iteration_ != nullptr) { iteration_->refuse(); }
+    refuse(how);
+  }
+  /// See iteration_log::refuse.
+  void refuse(char const* why) noexcept {
+    if (iteration_ != nullptr) { iteration_->refuse(why); }
   }
 
   /// Returns a number that grows with each change of data.

@@ -51,6 +51,9 @@ struct combination {
   return reinterpret_cast<std::byte*>(which.at(where).memory.address);
 }
 
+// An iteration whose partial results are filled and combined again and again cannot be replayed.
+constexpr char const* reads_reduction = "a task reads what the iteration reduces";
+
 }  // namespace
 
 std::unique_ptr<datum> reducer::make_partial(datum const& of) {
@@ -77,6 +80,7 @@ bool reducer::submit_fill(datum& partial, void const* identity, place where,
 }
 
 obstacle reducer::fill(datum& partial, void const* identity, place where, int priority) {
+  order_.refuse_replay(reads_reduction);
   datum_use const use{&partial, access_mode::write, nullptr};
   std::size_t copies = 0;
   if (obstacle const why = residents_.prepare({&use, 1}, where, priority, copies)) { return why; }
@@ -120,6 +124,7 @@ obstacle reducer::combine(datum& which, int priority) {
     discard(which);
     return {};
   }
+  order_.refuse_replay(reads_reduction);
   std::vector<datum_use> uses{
       {&which, which.has_contents ? access_mode::update : access_mode::write, nullptr}};
   for (auto const& each : which.reduction->partials) {

@@ -31,6 +31,8 @@ class task_order {
   void commit_host_update(detail::datum& which) noexcept;
   /// Records that a task has written data at a place. @param by  Null: nothing to wait for.
   void mark_written(detail::datum& which, place where, writer* by) noexcept;
+  /// See task_log::refuse.
+  void refuse_replay(char const* why) noexcept { log_.refuse(why); }
 
  private:
   /// Records that a task that commutes with others has changed data at a place.

@@ -5,11 +5,17 @@
 #include <algorithm>
 #include <exception>
 #include <memory>
+#include <new>
 #include <utility>
 
+#include "base/log.hpp"
 #include "flows/repeat/repetition.hpp"
 
 namespace flotilla::flows {
+
+namespace {
+constexpr std::size_t least = 5;  // fewer iterations are not worth a recording
+}  // namespace
 
 /// While it exists, the flow logs the iteration.
 class repeater::log_scope {
@@ -47,9 +53,36 @@ class repeater::log_scope {
   effect seen_{};
 };
 
-bool repeater::may_replay() const noexcept {
-  return !dispatch::is_inside_user_code(with_.runtime) && with_.runtime.checks == nullptr &&
-         !with_.planner.log().graph().is_on();
+char const* repeater::why_not(std::size_t count) const noexcept {
+  if (count < least) { return "there are fewer than 5 iterations"; }
+  // A thread in a callable or continuation must not wait for replays.
+  if (dispatch::is_inside_user_code(with_.runtime)) {
+    return "it is called inside a callable, host task or continuation";
+  }
+  if (with_.runtime.checks != nullptr) { return "the runtime makes checks (FLOTILLA_CHECK)"; }
+  if (with_.planner.log().graph().is_on()) { return "the flow keeps its graph (keeps_graph)"; }
+  return nullptr;
+}
+
+void repeater::explain(std::size_t count) const noexcept {
+  bool const is_worth_a_line = count >= least && base::is_logged(log_level::info);
+  if (!with_.explains && !is_worth_a_line) { return; }
+  try {
+    std::string text = "flow::repeat ";
+    if (replayed_ != 0) {
+      text +=
+          "replays " + std::to_string(replayed_) + " of " + std::to_string(count) + " iterations";
+    } else {
+      text += "calls its function for each of " + std::to_string(count) + " iterations, because " +
+              why_;
+    }
+    if (with_.explains) {
+      base::explain(text);
+    } else {
+      base::log(log_level::info, text);
+    }
+  } catch (std::bad_alloc const&) {  // only a message is lost
+  }
 }
 
 void repeater::run_plainly() {
@@ -64,9 +97,10 @@ std::optional<repeater::effect> repeater::run_logged(iteration_log& log) {
 }
 
 void repeater::run(std::size_t count) {
-  constexpr std::size_t least = 4;  // fewer iterations are not worth a recording
   left_ = count;
-  unsigned tries = may_replay() && count > least ? 8 : 0;
+  char const* const no_replays = why_not(count);
+  if (no_replays != nullptr) { why_ = no_replays; }
+  unsigned tries = no_replays == nullptr ? 8 : 0;
   // The first iteration often has copies that the others do not have.
   if (left_ != 0) { run_plainly(); }
   std::unique_ptr<iteration_log> before;  // of the iteration before, if it can be replayed
@@ -79,6 +113,7 @@ void repeater::run(std::size_t count) {
     auto log = std::make_unique<iteration_log>(with_.runtime, before.get());
     std::optional<effect> const now = run_logged(*log);
     if (!now) {
+      why_ = "another call of repeat uses the flow";
       before.reset();
       continue;
     }
@@ -87,10 +122,18 @@ void repeater::run(std::size_t count) {
     // although the next ones would differ.
     bool const is_steady = before != nullptr && now->changes_before == seen &&
                            log->is_replayable() && log->equals(*before);
+    if (!log->is_replayable()) {
+      why_ = log->why_not();
+    } else if (!is_steady) {
+      why_ = before != nullptr && now->changes_before != seen
+                 ? "another thread uses the flow"
+                 : "two iterations in a row submitted different tasks, copies or arguments";
+    }
     if (is_steady && left_ != 0 && !replay(*log, *now)) { tries = 0; }
     seen = now->changes_after;
     before = log->is_replayable() ? std::move(log) : nullptr;
   }
+  if (count != 0) { explain(count); }
 }
 
 bool repeater::replay(iteration_log const& log, effect const& last_effect) {
@@ -99,7 +142,8 @@ bool repeater::replay(iteration_log const& log, effect const& last_effect) {
   try {
     replays =
         std::make_unique<repetition>(with_.runtime, with_.planner, log.steps(), last_effect.uses);
-  } catch (std::exception const&) {
+  } catch (std::exception const& why) {
+    why_ = "it cannot be recorded: " + std::string{why.what()};
     return false;  // for example, a copy of pageable memory
   }
   struct end_of_replays {
@@ -118,7 +162,10 @@ bool repeater::replay(iteration_log const& log, effect const& last_effect) {
     std::size_t done = 0;
     {
       std::lock_guard const lock{with_.mutex};
-      if (with_.planner.log().changes() != seen) { return true; }
+      if (with_.planner.log().changes() != seen) {
+        why_ = "another thread uses the flow";
+        return true;
+      }
       try {
         why = replays->submit(std::min(left_, at_once), done);
       } catch (...) {
@@ -126,6 +173,7 @@ bool repeater::replay(iteration_log const& log, effect const& last_effect) {
         throw;
       }
       left_ -= done;
+      replayed_ += done;
       seen = with_.planner.log().changes();
     }
     if (why) {

@@ -8,6 +8,7 @@
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "dispatch/runtime/runtime_state.hpp"
@@ -32,6 +33,7 @@ class repeater {
     task_planner& planner;
     host_access const& host;
     obstacle_resolver& resolver;
+    bool explains;  // whether to explain on stderr what `run` does
   };
   repeater(parts const& with, std::function<void()> const& iteration)
       : with_(with), iteration_(iteration) {}
@@ -41,9 +43,10 @@ class repeater {
  private:
   class log_scope;
 
-  /// Returns whether replays are possible. A thread in a callable or continuation must not wait for
-  /// them.
-  [[nodiscard]] bool may_replay() const noexcept;
+  /// Returns why replays are impossible. Null if they are possible.
+  [[nodiscard]] char const* why_not(std::size_t count) const noexcept;
+  /// Says once how many iterations were replayed, or why none was.
+  void explain(std::size_t count) const noexcept;
   /// What an iteration did to the flow.
   struct effect {
     std::uint64_t changes_before = 0;  // how many changes of data the flow had seen
@@ -61,7 +64,9 @@ class repeater {
 
   parts const with_;
   std::function<void()> const& iteration_;
-  std::size_t left_ = 0;  // iterations
+  std::size_t left_ = 0;      // iterations
+  std::size_t replayed_ = 0;  // iterations
+  std::string why_{};         // why the last iterations were not replayed
 };
 
 }  // namespace flotilla::flows

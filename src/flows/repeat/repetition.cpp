@@ -45,7 +45,7 @@ bool repetition::submit_one() {
 
 obstacle repetition::submit(std::size_t count, std::size_t& done) {
   // Even if this call throws, another thread that logs an iteration must see the change.
-  planner_.log().note_change();
+  planner_.log().note_change("another thread replays");
   if (!join_.valid()) {
     if (obstacle const why = order_.submit_join(join_)) { return why; }
   }
