@@ -30,13 +30,17 @@ std::string name_of(checked_task const& task, char const* without_label) {
 
 }  // namespace
 
+std::string describe_pair(order_conflict const& found, checked_task const& later) {
+  return "two tasks use the same memory, but have no order: the earlier task (" +
+         found.earlier.text + ") " + text_of(found.earlier_access) + ", and the later task (" +
+         later.text + ") " + text_of(found.later_access);
+}
+
 std::string describe(order_conflict const& found, checked_task const& later) {
   std::string const first = name_of(found.earlier, "the earlier task");
   std::string const second = name_of(later, "the later task");
-  return "two tasks use the same memory, but have no order: the earlier task (" +
-         found.earlier.text + ") " + text_of(found.earlier_access) + ", and the later task (" +
-         later.text + ") " + text_of(found.later_access) + "; add the ticket of " + first +
-         " to the 'after' of " + second + ", or wait for " + first + " before you submit " + second;
+  return describe_pair(found, later) + "; add the ticket of " + first + " to the 'after' of " +
+         second + ", or wait for " + first + " before you submit " + second;
 }
 
 void order_check::add(task_name name, dependency_list const& after,

@@ -41,7 +41,9 @@ class order_check {
   order_history history_{max_tasks};  // guarded by mutex_
 };
 
-/// Returns the message for two tasks without an order.
+/// Returns a text that names two tasks without an order, and their memory.
+[[nodiscard]] std::string describe_pair(order_conflict const& found, checked_task const& later);
+/// Returns the message for two submitted tasks without an order, with the cure.
 [[nodiscard]] std::string describe(order_conflict const& found, checked_task const& later);
 
 }  // namespace flotilla::dispatch

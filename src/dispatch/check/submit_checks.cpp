@@ -33,21 +33,25 @@ dependency_list predecessors_of(task_options const& how) {
 
 }  // namespace
 
+checked_task submit_checks::describe(launch const& what, std::string_view label) const {
+  std::string const& kernel = kernels_.kernels[detail::access::kernel_index(what)].name;
+  return {check_text::of_kernel(kernel, label), std::string{label}, accesses_.of(what)};
+}
+
+checked_task submit_checks::describe(detail::memory_command const& what,
+                                     std::string_view label) const {
+  return {check_text::with_label(text_with_device(what), label), std::string{label},
+          accesses_.of(what)};
+}
+
 void submit_checks::check_order(launch const& what, task_options const& how, task_name name,
                                 std::span<task_name const> inside) {
-  if (!which_.order) { return; }
-  std::string const& kernel = kernels_.kernels[detail::access::kernel_index(what)].name;
-  order_.add(
-      name, predecessors_of(how), inside,
-      {check_text::of_kernel(kernel, how.label), std::string{how.label}, accesses_.of(what)});
+  if (which_.order) { order_.add(name, predecessors_of(how), inside, describe(what, how.label)); }
 }
 
 void submit_checks::check_order(detail::memory_command const& what, task_options const& how,
                                 task_name name, std::span<task_name const> inside) {
-  if (!which_.order) { return; }
-  order_.add(name, predecessors_of(how), inside,
-             {check_text::with_label(text_with_device(what), how.label), std::string{how.label},
-              accesses_.of(what)});
+  if (which_.order) { order_.add(name, predecessors_of(how), inside, describe(what, how.label)); }
 }
 
 void submit_checks::check_order(callable const&, task_options const& how, task_name name,

@@ -72,11 +72,10 @@ class submit_checks {
   void withdraw(task_name name) noexcept {
     if (which_.order) { order_.withdraw(name); }
   }
-  /// Returns the memory that a task uses. Empty if the runtime does not check the order.
-  template <class Action>
-  [[nodiscard]] std::vector<memory_access> accesses_of(Action const& what) const {
-    return which_.order ? accesses_.of(what) : std::vector<memory_access>{};
-  }
+  /// Returns a task as the order check stores it.
+  [[nodiscard]] checked_task describe(launch const& what, std::string_view label) const;
+  [[nodiscard]] checked_task describe(detail::memory_command const& what,
+                                      std::string_view label) const;
 
   // ---- what the host knows ----
 

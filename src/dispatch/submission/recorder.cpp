@@ -116,14 +116,16 @@ recorded_task recorder::add(Action const& what, recorded_options const& options)
   with_.usage.check_process();
   unsigned const device = check(what, options.device);
   if (finished_.load(std::memory_order_acquire)) { refuse_late(what); }
-  tasks_.drop();  // what a call that threw has left
+  tasks_.drop();                         // what a call that threw has left
+  std::vector<std::uint32_t> all_ahead;  // only for the check
   for (std::size_t i = 0; i < options.after.size(); ++i) {
     task_id const ahead = options.after[i];
     if (!holds(ahead)) { refuse(ahead, "entry " + std::to_string(i) + " of `after`"); }
     tasks_.add_ahead(ahead.slot);
+    if (checks_order()) { all_ahead.push_back(ahead.slot); }
   }
   auto const task = static_cast<std::uint32_t>(tasks_.size());
-  if (checks_order()) { accesses_.set(task, with_.checks->accesses_of(what)); }
+  if (checks_order()) { order_.add(task, std::move(all_ahead), with_.checks->describe(what, {})); }
   actions_.put(task, what);  // if `add` throws, the next call overwrites this
   tasks_.add(device);
   return detail::access::make_recorded_task(number_, task);
@@ -159,11 +161,11 @@ void recorder::set(recorded_task which, Action const& what) {
   }
   if (!finished_.load(std::memory_order_acquire)) {  // pairs with the release in finish
     actions_.put(task, what);
-    if (checks_order()) { accesses_.set(task, with_.checks->accesses_of(what)); }
+    if (checks_order()) { order_.set(task, with_.checks->describe(what, {})); }
     return;
   }
   std::lock_guard const lock{replaying_};
-  if (checks_order()) { accesses_.set(task, with_.checks->accesses_of(what)); }
+  if (checks_order()) { order_.set(task, with_.checks->describe(what, {})); }
   recording_plan::place const place = places_[task];
   part& of = parts_[place.part];
   if (of.changes == change_lists::none) {
@@ -194,6 +196,7 @@ void recorder::finish() {
   if (tasks_.size() == 0) {
     throw invalid_argument("the recording has no task; it needs at least one");
   }
+  order_.check();
   recording_plan plan = plan_recording(tasks_);
   check_windows(plan);
   std::vector<unsigned> devices;

@@ -15,7 +15,7 @@
 #include <flotilla/task/recording.hpp>
 
 #include "base/access.hpp"
-#include "dispatch/check/recorded_accesses.hpp"
+#include "dispatch/check/recorded_order.hpp"
 #include "dispatch/recording/recorded_parts.hpp"
 #include "dispatch/recording/recording_plan.hpp"
 #include "dispatch/submission/submitter.hpp"
@@ -110,7 +110,7 @@ class recorder {
   change_list actions_{0};
   // The memory that each task uses now. Empty unless the runtime checks the order of tasks. After
   // `finish`, replaying_ guards it.
-  recorded_accesses accesses_;
+  recorded_order order_;
   std::vector<recording_plan::place> places_;
   std::mutex building_;  // held by `finish`, even while it waits for leases
   std::atomic<bool> finished_{false};

@@ -74,6 +74,7 @@ void recorder::submit(replay_room& room, replay_options const& options, bool is_
   std::span<slot_address const> const slots = room.slots();
   std::lock_guard const lock{replaying_};
   try {
+    order_.check();
     for (std::size_t i = 0; i < slots.size(); ++i) {
       room.ids()[i] = with_.tasks.id_when_open(slots[i]);
       fill(slots[i], i, options, room.ids());
@@ -115,7 +116,7 @@ void recorder::fill(slot_address slot, std::size_t number, replay_options const&
   }
   if (checks_order()) {
     auto const index = static_cast<std::uint32_t>(number);
-    with_.checks->check_order_of_replay(of.device, accesses_.of_part(index, places_), how,
+    with_.checks->check_order_of_replay(of.device, order_.of_part(index, places_), how,
                                         with_.tasks.checked_name(slot),
                                         with_.tasks.callables_inside());
   }
