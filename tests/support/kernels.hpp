@@ -16,8 +16,8 @@ namespace flotilla::test {
 [[nodiscard]] image const& test_image();
 
 // Kernel arguments of different sizes. `words_512` does not fit into a `launch` object and needs a
-// separate block. `words_4088` plus an 8-byte pointer is the maximum of 4096 bytes. `words_4092`
-// plus a pointer is too large.
+// separate block. `words_4088` plus an 8-byte pointer fill the usual block of 4096 bytes.
+// `words_4092` plus a pointer need a larger block.
 struct words_512 {
   std::uint32_t word[128];
 };

@@ -43,11 +43,18 @@ struct kernel_ref {
 /// number of times.
 ///
 /// Threads: same rules as for an `int`. Cost: no driver call. A launch with more than 128 bytes of
-/// arguments allocates memory.
+/// arguments allocates 4 KiB, and one with more than 4096 bytes allocates 32 KiB.
 class launch {
  public:
   static constexpr std::size_t inline_bytes = 128;
-  static constexpr std::size_t max_bytes = 4096;  ///< the maximum size of all arguments together
+  /// The maximum size of all arguments together: the driver's limit since CUDA 12.1. GPUs before
+  /// compute capability 7.0 and older drivers refuse more than 4096 bytes.
+  static constexpr std::size_t max_bytes = 32764;
+  /// Returns how many bytes to allocate for so many bytes of arguments.
+  [[nodiscard]] static constexpr std::size_t room_for(std::size_t bytes) noexcept {
+    constexpr std::size_t usual = 4096;
+    return bytes <= usual ? usual : max_bytes;
+  }
 
   /// A moved-from launch can only be assigned to or destroyed. Submitting it throws
   /// invalid_argument.
@@ -57,6 +64,7 @@ class launch {
     copy_shape(other);
     bytes_ = std::exchange(other.bytes_, 0);
     large_ = std::move(other.large_);
+    large_bytes_ = std::exchange(other.large_bytes_, std::uint16_t{0});
     ranges_ = std::move(other.ranges_);
     if (!large_) { std::memcpy(small_, other.small_, inline_bytes); }
     other.owner_ = nullptr;
@@ -68,6 +76,7 @@ class launch {
     copy_shape(other);
     bytes_ = 0;
     large_.reset();
+    large_bytes_ = 0;
     ranges_ = other.ranges_;
     append(other.arguments(), other.bytes_, 1);
     return *this;
@@ -126,10 +135,7 @@ class launch {
   }
   /// Appends an argument of `size` bytes at the offset `at`, behind the earlier arguments.
   void put(std::size_t at, void const* value, std::size_t size) {
-    if (at + size > inline_bytes && !large_) {
-      large_ = std::make_unique<std::byte[]>(max_bytes);
-      std::memcpy(large_.get(), small_, bytes_);
-    }
+    if (at + size > inline_bytes && at + size > large_bytes_) { grow(at + size); }
     // Tests the size instead of the pointer, so that compilers see that `small_` never overflows.
     if (at + size > inline_bytes) {
       std::memcpy(large_.get() + at, value, size);
@@ -139,11 +145,21 @@ class launch {
     bytes_ = at + size;
   }
 
+  /// Makes room for `bytes` bytes of arguments, which are more than inline_bytes.
+  void grow(std::size_t bytes) {
+    std::size_t const room = room_for(bytes);
+    auto made = std::make_unique<std::byte[]>(room);
+    std::memcpy(made.get(), arguments(), bytes_);
+    large_ = std::move(made);
+    large_bytes_ = static_cast<std::uint16_t>(room);
+  }
+
   /// Removes all arguments.
   void clear() noexcept {
     bytes_ = 0;
     device_.reset();
     large_.reset();
+    large_bytes_ = 0;
     ranges_.clear();
     if (is_special_) { is_special_ = attributed_ || !is_possible(); }
   }
@@ -171,6 +187,7 @@ class launch {
   // impossible, or it has `ranges_`.
   bool is_special_ = false;
   std::uint16_t status_offset_ = no_status;  // offset of the task_status in the arguments
+  std::uint16_t large_bytes_ = 0;            // size of large_
   std::span<detail::parameter_info const> parameters_;
   std::size_t bytes_ = 0;
   alignas(16) std::byte small_[inline_bytes];

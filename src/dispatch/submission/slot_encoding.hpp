@@ -41,8 +41,10 @@ inline void copy_inline(std::byte* to, std::byte const* from, std::size_t bytes)
 /// Not inline, because few launches have so many arguments.
 [[gnu::noinline]] inline void encode_large(slot& task, slot_side& side, launch const& what) {
   // Later tasks of this slot that have large arguments reuse the memory.
-  if (side.arguments == nullptr) {
-    side.arguments = std::make_unique<std::byte[]>(launch::max_bytes);
+  if (side.argument_room < what.argument_bytes()) {
+    std::size_t const room = launch::room_for(what.argument_bytes());
+    side.arguments = std::make_unique<std::byte[]>(room);
+    side.argument_room = static_cast<std::uint16_t>(room);
   }
   task.large = true;
   std::memcpy(side.arguments.get(), what.arguments(), what.argument_bytes());

@@ -39,7 +39,7 @@ struct alignas(base::cache_line) slot_side {
   static constexpr std::uint16_t no_status = 0xffff;
   static constexpr std::size_t more_inline_dependencies = 4;
 
-  std::unique_ptr<std::byte[]> arguments;  // launch::max_bytes, allocated at first use
+  std::unique_ptr<std::byte[]> arguments;  // allocated at first use
   // The predecessors beyond slot::inline_dependencies: the first of them, and then all others. So a
   // task with up to 8 predecessors allocates nothing.
   std::array<task_key, more_inline_dependencies> next_dependencies;
@@ -56,7 +56,8 @@ struct alignas(base::cache_line) slot_side {
   std::uint16_t order_only = 0;
   // If slot::attributed is true: the offset of the task_status in the arguments of the launch.
   std::uint16_t status_offset = no_status;
-  trace_stamp traced{};  // valid if its generation is the task's
+  std::uint16_t argument_room = 0;  // size of `arguments`
+  trace_stamp traced{};             // valid if its generation is the task's
 
   /// Returns predecessor `i` of those beyond slot::inline_dependencies.
   [[nodiscard]] task_key dependency(std::size_t i) const noexcept {
