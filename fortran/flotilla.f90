@@ -63,12 +63,13 @@ module flotilla
   integer(c_int), parameter, public :: flotilla_log_debug = 3
 
   type, public, bind(c) :: flotilla_error_details
-    integer(c_size_t) :: size = 32
+    integer(c_size_t) :: size = 40
     integer(c_int) :: status = FLOTILLA_SUCCESS
     integer(c_int) :: driver_status = 0
     integer(c_int) :: code = 0
     integer(c_int) :: cause = FLOTILLA_SUCCESS
     integer(c_size_t) :: item = 0
+    integer(c_int) :: first_cause = FLOTILLA_SUCCESS
   end type
 
   type, public, bind(c) :: flotilla_runtime

@@ -49,6 +49,31 @@ driver_error::driver_error(driver_status status, std::string call, std::string s
 dependency_failed::dependency_failed(std::string const& what, std::exception_ptr cause)
     : error(what), cause_(std::move(cause)) {}
 
+namespace {
+
+/// Returns the cause of a dependency_failed, directly or in a bulk_error. Null for other errors.
+std::exception_ptr cause_of(std::exception_ptr const& why) noexcept {
+  try {
+    std::rethrow_exception(why);
+  } catch (dependency_failed const& found) {
+    return found.cause();
+  } catch (bulk_error const& found) {
+    return found.cause() == nullptr ? nullptr : cause_of(found.cause());
+  } catch (...) { return nullptr; }
+}
+
+}  // namespace
+
+std::exception_ptr dependency_failed::first_cause() const noexcept {
+  std::exception_ptr first = cause_;
+  while (first != nullptr) {
+    std::exception_ptr const before = cause_of(first);
+    if (before == nullptr) { break; }
+    first = before;
+  }
+  return first;
+}
+
 bulk_error::bulk_error(std::size_t index, std::size_t count, std::string const& why,
                        std::exception_ptr cause)
     : error("item " + std::to_string(index) + " of " + std::to_string(count) + ": " + why),

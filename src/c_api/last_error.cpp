@@ -3,6 +3,8 @@
 #include "c_api/last_error.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstring>
 #include <new>
 
 #include <flotilla/error/compile_error.hpp>
@@ -40,13 +42,21 @@ void set_driver_status(flotilla_error_details& to, flotilla_status status,
   to.driver_status = static_cast<int>(from);
 }
 
+void classify(std::exception_ptr const& why, flotilla_error_details& to);
+
+/// Stores what an exception that has a cause takes from its cause.
+void take_from(std::exception_ptr const& cause, flotilla_error_details& to) {
+  if (cause == nullptr) { return; }
+  flotilla_error_details found = FLOTILLA_ERROR_DETAILS_INIT;
+  classify(cause, found);
+  to.cause = found.status;
+  to.first_cause = found.first_cause == FLOTILLA_SUCCESS ? found.status : found.first_cause;
+  to.driver_status = found.driver_status;
+  to.code = found.code;
+}
+
 /// Stores the status of an exception, and what only some types of exceptions have.
 void classify(std::exception_ptr const& why, flotilla_error_details& to) {
-  auto const status_of = [](std::exception_ptr const& cause) {
-    flotilla_error_details found = FLOTILLA_ERROR_DETAILS_INIT;
-    if (cause != nullptr) { classify(cause, found); }
-    return found.status;
-  };
   try {
     std::rethrow_exception(why);
   } catch (refused_call const& e) { to.status = e.status(); } catch (driver_error const& e) {
@@ -58,10 +68,10 @@ void classify(std::exception_ptr const& why, flotilla_error_details& to) {
     to.code = e.may_have_run() ? 1 : 0;
   } catch (dependency_failed const& e) {
     to.status = FLOTILLA_DEPENDENCY_FAILED;
-    to.cause = status_of(e.cause());
+    take_from(e.cause(), to);
   } catch (bulk_error const& e) {
     to.status = FLOTILLA_BULK_FAILED;
-    to.cause = status_of(e.cause());
+    take_from(e.cause(), to);
     to.item = e.index();
   } catch (task_failed const& e) {
     to.status = FLOTILLA_TASK_FAILED;
@@ -145,9 +155,11 @@ char const* flotilla_last_error() {
 }
 
 flotilla_status flotilla_last_error_details(flotilla_error_details* details) {
-  if (details == nullptr || details->size < sizeof *details) { return FLOTILLA_INVALID_ARGUMENT; }
+  // Programs that were compiled with an earlier header lack the last member.
+  constexpr std::size_t least = offsetof(flotilla_error_details, first_cause);
+  if (details == nullptr || details->size < least) { return FLOTILLA_INVALID_ARGUMENT; }
   std::size_t const size = details->size;
-  *details = last_error().details;
+  std::memcpy(details, &last_error().details, std::min(size, sizeof *details));
   details->size = size;
   return FLOTILLA_SUCCESS;
 }

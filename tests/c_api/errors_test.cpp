@@ -3,6 +3,7 @@
 
 // The last error of a thread, and the names of statuses.
 
+#include <cstddef>
 #include <cstring>
 #include <set>
 #include <string>
@@ -79,6 +80,36 @@ TEST_P(CErrors, NextFailureReplacesTheDetails) {
   EXPECT_EQ(now.item, 0u);
   EXPECT_EQ(now.size, sizeof now);
   FLOTILLA_C_OK(flotilla_ticket_release(failed));
+}
+
+// requirement: a task behind one that has failed has the code of the first cause, at any distance.
+// Programs that were compiled with an earlier header get the members that they know
+TEST_P(CErrors, DetailsHaveTheFirstCause) {
+  flotilla_ticket const failed = failing();
+  flotilla_ticket behind[2]{};
+  for (int i = 0; i < 2; ++i) {
+    flotilla_task_options options = FLOTILLA_TASK_OPTIONS_INIT;
+    flotilla_ticket const& ahead = i == 0 ? failed : behind[0];
+    options.after = &ahead;
+    options.after_count = 1;
+    FLOTILLA_C_OK(flotilla_submit_launch(kernel("nothing"), flotilla_over(1, 1), nullptr, 0,
+                                         &options, &behind[i]));
+  }
+  for (flotilla_ticket const each : behind) {
+    FLOTILLA_C_FAILS(FLOTILLA_DEPENDENCY_FAILED, "7", flotilla_ticket_wait(each));
+    EXPECT_EQ(last_details().first_cause, FLOTILLA_TASK_FAILED);
+    EXPECT_EQ(last_details().code, 7);
+  }
+  EXPECT_EQ(last_details().cause, FLOTILLA_DEPENDENCY_FAILED);
+  flotilla_error_details old = FLOTILLA_ERROR_DETAILS_INIT;
+  old.size = offsetof(flotilla_error_details, first_cause);
+  EXPECT_EQ(flotilla_last_error_details(&old), FLOTILLA_SUCCESS);
+  EXPECT_EQ(old.code, 7);
+  EXPECT_EQ(old.first_cause, FLOTILLA_SUCCESS);
+  EXPECT_EQ(old.size, offsetof(flotilla_error_details, first_cause));
+  for (flotilla_ticket const each : {failed, behind[0], behind[1]}) {
+    FLOTILLA_C_OK(flotilla_ticket_release(each));
+  }
 }
 
 // requirement: the text names the function and the parameter

@@ -5,7 +5,10 @@
 
 #include <exception>
 #include <memory>
+#include <span>
 #include <stdexcept>
+#include <tuple>
+#include <vector>
 
 #include "support/contract_test.hpp"
 #include "support/scale.hpp"
@@ -37,6 +40,29 @@ TEST_P(FailedDependency, FailedTaskFailsItsSuccessorsWithTheFirstCause) {
     EXPECT_THAT(thrown<dependency_failed>([&] { each->wait(); }), EndsWith("first cause 17"));
   }
   EXPECT_THAT(thrown<std::runtime_error>([&] { cause.wait(); }), HasSubstr("first cause 17"));
+}
+
+// requirement: `first_cause` is the error of the task that failed first, behind any number of
+// tasks, and also behind a bulk whose items did not run
+TEST_P(FailedDependency, FirstCauseIsTheErrorOfTheFirstTask) {
+  std::vector<ticket> chain;
+  chain.push_back(failing("first cause 19"));
+  for (int i = 0; i < 100; ++i) {
+    chain.push_back(rt().submit([](task_context&) {}, {.after = {chain.back()}}));
+  }
+  ticket const bulk =
+      submit_bulk(rt(), program().nothing.with_shape({1}, {1}), 3,
+                  [](std::size_t) { return std::tuple<>{}; }, {.after = {chain.back()}});
+  chain.push_back(rt().submit([](task_context&) {}, {.after = {bulk}}));
+  for (ticket const& each : std::span{chain}.subspan(1)) {
+    try {
+      each.wait();
+      ADD_FAILURE() << "nothing was thrown";
+    } catch (dependency_failed const& why) {
+      EXPECT_EQ(thrown<std::runtime_error>([&] { std::rethrow_exception(why.first_cause()); }),
+                "first cause 19");
+    }
+  }
 }
 
 // requirement: `dependency_failed::cause` returns the predecessor's error, so code can follow a

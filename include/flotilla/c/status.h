@@ -87,19 +87,23 @@ typedef struct flotilla_error_details {
   size_t size;            /**< sizeof(flotilla_error_details) */
   flotilla_status status; /**< FLOTILLA_SUCCESS before the first failure */
   /** FLOTILLA_DRIVER_ERROR, FLOTILLA_POISONED, FLOTILLA_DEVICE_FAULT: the CUresult of the driver.
-   * Otherwise 0. */
+   * FLOTILLA_DEPENDENCY_FAILED, FLOTILLA_BULK_FAILED: that of `first_cause`. Otherwise 0. */
   int driver_status;
-  /** FLOTILLA_TASK_FAILED: the result of the function. FLOTILLA_DEVICE_FAULT: 1 if the task may have
-   * run in part, 0 if it did not begin. Otherwise 0. */
+  /** FLOTILLA_TASK_FAILED: the result of the function, or the code of the kernel.
+   * FLOTILLA_DEVICE_FAULT: 1 if the task may have run in part, 0 if it did not begin.
+   * FLOTILLA_DEPENDENCY_FAILED, FLOTILLA_BULK_FAILED: that of `first_cause`. Otherwise 0. */
   int code;
   /** FLOTILLA_BULK_FAILED: the status of the item. FLOTILLA_DEPENDENCY_FAILED: the status of the
    * predecessor. Otherwise FLOTILLA_SUCCESS. */
   flotilla_status cause;
   size_t item; /**< FLOTILLA_BULK_FAILED: the index of the item. Otherwise 0. */
+  /** FLOTILLA_DEPENDENCY_FAILED, FLOTILLA_BULK_FAILED: the status of the task or item that failed
+   * first, which is none of these two. Otherwise FLOTILLA_SUCCESS. */
+  flotilla_status first_cause;
 } flotilla_error_details;
 
 #define FLOTILLA_ERROR_DETAILS_INIT \
-  { sizeof(flotilla_error_details), FLOTILLA_SUCCESS, 0, 0, FLOTILLA_SUCCESS, 0 }
+  { sizeof(flotilla_error_details), FLOTILLA_SUCCESS, 0, 0, FLOTILLA_SUCCESS, 0, FLOTILLA_SUCCESS }
 
 /** Writes the details of the last failure in the calling thread to `details`.
  * @return FLOTILLA_INVALID_ARGUMENT if `details` is null or its size is too small. This failure

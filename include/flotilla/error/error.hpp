@@ -141,6 +141,10 @@ class FLOTILLA_EXPORT dependency_failed : public error {
   /// Returns the error of the predecessor. This error can be a dependency_failed too. In a chain of
   /// more than 64 failures, some tasks have the error of the task that failed first instead.
   [[nodiscard]] std::exception_ptr cause() const noexcept { return cause_; }
+  /// Returns the error of the task that failed first: follows `cause` until an error is no
+  /// dependency_failed, and no bulk_error of an item that did not run for this reason. Cost: throws
+  /// and catches each error on the way.
+  [[nodiscard]] std::exception_ptr first_cause() const noexcept;
 
  private:
   std::exception_ptr cause_;

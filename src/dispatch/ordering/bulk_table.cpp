@@ -10,8 +10,10 @@ namespace flotilla::dispatch {
 
 std::shared_ptr<failure const> bulk::failure_of_items() const {
   if (why_ == nullptr) { return nullptr; }
+  // If the item did not run because of a predecessor, the bulk has the same first cause.
   return make_failure(
-      std::make_exception_ptr(bulk_error(index_of_failure_, size_, why_->text, why_->error)));
+      std::make_exception_ptr(bulk_error(index_of_failure_, size_, why_->text, why_->error)),
+      why_->cause);
 }
 
 bulk_table::~bulk_table() {

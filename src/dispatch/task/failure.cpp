@@ -20,7 +20,7 @@ std::shared_ptr<failure const> make_failure(std::exception_ptr error,
 
 std::shared_ptr<failure const> make_dependency_failure(std::string const& task,
                                                        std::shared_ptr<failure const> cause) {
-  if (cause->depth == failure::max_depth) { cause = cause->shared_first_cause(); }
+  if (cause->depth >= failure::max_depth) { cause = cause->shared_first_cause(); }
   std::string const text = task + " did not run because a task in `after` failed; first cause: " +
                            cause->first_cause().text;
   return make_failure(std::make_exception_ptr(dependency_failed(text, cause->error)), cause);
