@@ -2,47 +2,89 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dispatch/ordering/posted_errors.hpp"
 
+#include <algorithm>
 #include <new>
+#include <string>
 #include <utility>
 
+#include <flotilla/error/error.hpp>
+
 #include "base/log.hpp"
-#include "dispatch/task/failure.hpp"
 
 namespace flotilla::dispatch {
 
 namespace {
 
-void print(std::exception_ptr const& why) noexcept {
+constexpr std::size_t max_printed = 64;  // errors whose tasks are counted at the same time
+
+/// Returns whether the program has cancelled the task, or an item of the bulk.
+bool has_program_cancelled(std::exception_ptr const& why) noexcept {
   try {
-    base::log(log_level::error, "a posted task failed: " + make_failure(why)->text);
-  } catch (std::bad_alloc const&) {
-    base::log(log_level::error,
-              "a posted task failed; there was not enough memory for its error text");
-  }
+    std::rethrow_exception(why);
+  } catch (task_cancelled const&) { return true; } catch (bulk_error const& of) {
+    return of.cause() != nullptr && has_program_cancelled(of.cause());
+  } catch (...) { return false; }
+}
+
+void print_count(std::size_t behind, failure const& first) {
+  if (behind == 0) { return; }
+  base::log(log_level::error, std::to_string(behind) +
+                                  (behind == 1 ? " posted task" : " posted tasks") +
+                                  " did not run because of this error: " + first.text);
 }
 
 }  // namespace
 
 posted_errors::posted_errors(error_handler handler, task_table const& tasks,
                              std::shared_ptr<continuation_table> table, doorbell const& bell)
-    : handler_(handler ? std::move(handler) : error_handler{print}),
-      tasks_(tasks),
-      table_(std::move(table)),
-      bell_(bell) {}
+    : handler_(std::move(handler)), tasks_(tasks), table_(std::move(table)), bell_(bell) {}
 
-void posted_errors::report(std::exception_ptr const& why) noexcept {
+void posted_errors::report(std::shared_ptr<failure const> const& why) noexcept {
   try {
+    if (!handler_) { return print(why); }
     auto const state = std::make_shared<completion_state>(table_);
     state->callable = detail::make_continuation(std::cref(handler_));
-    table_->arrived(state, why);
+    table_->arrived(state, why->error);
   } catch (std::bad_alloc const&) {
-    print(why);
+    base::log(log_level::error, "a posted task failed; there was not enough memory to report it");
     return;
   }
   bell_.ring_for_continuations();
 }
 
-void posted_errors::report_poison(std::exception_ptr const& why) noexcept {
+void posted_errors::print(std::shared_ptr<failure const> const& why) {
+  bool const is_behind = why->cause != nullptr;
+  std::shared_ptr<failure const> first = is_behind ? why->shared_first_cause() : why;
+  if (has_program_cancelled(first->error)) { return; }
+  std::vector<printed> counted;
+  {
+    std::lock_guard const lock{printing_};
+    auto const known = std::find_if(printed_.begin(), printed_.end(),
+                                    [&](printed const& each) { return each.first == first; });
+    if (known != printed_.end()) {
+      known->behind += is_behind ? 1 : 0;
+      return;
+    }
+    if (printed_.size() == max_printed) { counted = std::exchange(printed_, {}); }
+    printed_.push_back({std::move(first)});
+  }
+  for (printed const& each : counted) { print_count(each.behind, *each.first); }
+  base::log(log_level::error, "a posted task failed: " + why->text);
+}
+
+void posted_errors::print_counts() noexcept {
+  std::vector<printed> counted;  // its errors are destroyed after the unlock
+  {
+    std::lock_guard const lock{printing_};
+    counted = std::exchange(printed_, {});
+  }
+  try {
+    for (printed const& each : counted) { print_count(each.behind, *each.first); }
+  } catch (std::bad_alloc const&) {  // only counts are lost
+  }
+}
+
+void posted_errors::report_poison(std::shared_ptr<failure const> const& why) noexcept {
   if (poison_reported_.exchange(true, std::memory_order_relaxed)) { return; }
   bool is_any_open = false;
   tasks_.for_each_open([&](slot_address task) {

@@ -4,23 +4,31 @@
 // The errors of posted tasks.
 
 #include <atomic>
+#include <cstddef>
 #include <exception>
 #include <functional>
 #include <memory>
+#include <mutex>
+#include <vector>
 
 #include "dispatch/ordering/continuation_table.hpp"
 #include "dispatch/queue/doorbell.hpp"
+#include "dispatch/task/failure.hpp"
 #include "dispatch/task/task_table.hpp"
 
 namespace flotilla::dispatch {
 
 /// Passes the errors of posted tasks to the runtime's error handler. The handler runs as a
-/// continuation that is due at once, so `report` itself runs no user code. Threads: any.
+/// continuation that is due at once, so `report` itself runs no user code.
+///
+/// Without a handler, prints each first cause once, and counts the tasks behind it. The counts are
+/// printed when the runtime is idle. Cancellations are not printed, because the program has asked
+/// for them. Threads: any.
 class posted_errors {
  public:
   using error_handler = std::function<void(std::exception_ptr)>;
 
-  /// @param handler  If it is empty, errors are printed on stderr.
+  /// @param handler  May be empty.
   posted_errors(error_handler handler, task_table const& tasks,
                 std::shared_ptr<continuation_table> table, doorbell const& bell);
 
@@ -32,7 +40,10 @@ class posted_errors {
   }
   /// Reports the error of a posted task. If there is no memory for the continuation, prints the
   /// error on stderr.
-  void report(std::exception_ptr const& why) noexcept;
+  void report(std::shared_ptr<failure const> const& why) noexcept;
+  /// Prints how many tasks are behind each error that was printed. Call it when all tasks have
+  /// ended.
+  void print_counts() noexcept;
 
   /// Returns whether `report_poison` must be called when the runtime is poisoned.
   [[nodiscard]] bool awaits_poison() const noexcept {
@@ -41,15 +52,25 @@ class posted_errors {
   }
   /// Reports `why` if a posted task is open. Only the first call has an effect. Call it on a
   /// poisoned runtime, where open tasks do not end one by one.
-  void report_poison(std::exception_ptr const& why) noexcept;
+  void report_poison(std::shared_ptr<failure const> const& why) noexcept;
 
  private:
+  /// An error that was printed.
+  struct printed {
+    std::shared_ptr<failure const> first;  // keeps its address from another failure
+    std::size_t behind = 0;                // posted tasks that did not run because of it
+  };
+  /// Prints the error, or counts it if its first cause was printed.
+  void print(std::shared_ptr<failure const> const& why);
+
   error_handler const handler_;
   task_table const& tasks_;
   std::shared_ptr<continuation_table> const table_;
   doorbell const& bell_;
   std::atomic<bool> expected_{false};         // set by submitting threads
   std::atomic<bool> poison_reported_{false};  // set by the first call of report_poison
+  std::mutex printing_;
+  std::vector<printed> printed_;  // guarded by printing_
 };
 
 }  // namespace flotilla::dispatch

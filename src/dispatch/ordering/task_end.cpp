@@ -45,7 +45,7 @@ void task_end::arrive(bulk& which, std::size_t ended) {
   if (task != no_slot) {
     end(task, why);
   } else if (why != nullptr) {
-    parts_.posted.report(why->error);
+    parts_.posted.report(why);
   }
 }
 
@@ -91,7 +91,7 @@ void task_end::finish(slot_address task, generation_word before,
   }
   if (before.observed()) { note_observers(task, before, why, items); }
   if (bad && parts_.tasks.at(task).posted.load(std::memory_order_relaxed)) {
-    parts_.posted.report(why->error);
+    parts_.posted.report(why);
   }
   if (is_ticket_left) {
     parts_.tickets.take(static_cast<std::uint32_t>(context::this_thread_token()));

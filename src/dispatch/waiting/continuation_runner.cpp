@@ -22,7 +22,7 @@ bool continuation_runner::run() const {
     });
   }
   if (shared_.posted.awaits_poison() && shared_.faults.is_poisoned()) {
-    shared_.posted.report_poison(shared_.faults.failure_of_all()->error);
+    shared_.posted.report_poison(shared_.faults.failure_of_all());
   }
   if (!runs_here()) {
     if (made_due) { shared_.bell.ring_for_continuations(); }
