@@ -67,7 +67,9 @@ struct runtime_options {
   /// Called with the error of each posted task that failed. The error is the one that
   /// `ticket::wait` would throw. If the driver is poisoned, one call reports the error for all open
   /// posted tasks. The function runs as a continuation (see ticket::then), possibly on several
-  /// threads at the same time. If empty, the errors are printed on stderr.
+  /// threads at the same time. If empty, the runtime prints on stderr the error of each posted task
+  /// that failed first, and later how many posted tasks did not run because of it. It does not
+  /// print cancellations, which the program has asked for.
   std::function<void(std::exception_ptr)> on_error{};
   /// The checks that the runtime makes on every submitted task. If empty, the environment variable
   /// FLOTILLA_CHECK is used. By default, the runtime makes none of these checks.
@@ -88,12 +90,19 @@ struct runtime_options {
   /// continuation that runs inside `pump()` or a wait while a task is open, because then the
   /// devices of the runtime are stalled. Zero: no report.
   std::chrono::milliseconds report_calls_longer_than{10};
+  /// If a wait, or the end of the runtime, lasts longer than this, the runtime prints on stderr
+  /// what it waits for: the kernel, the label and the device. Then it goes on waiting. The runtime
+  /// prints at most one line for each wait, and waits for twice as long before the next line. A
+  /// wait with the policy `blocking` prints nothing in single-threaded mode. Zero: no report.
+  std::chrono::milliseconds report_waits_longer_than{10'000};
   /// If work that was launched on a device does not end for so long, the device is stuck: see
   /// device_health. The runtime prints the tasks on stderr. A thread of the runtime looks at the
   /// devices eight times in this time, but at most every millisecond and at least every second.
   /// Zero: no device is ever stuck. Must not be negative. If an isolated device is stuck, its
-  /// worker process is ended and replaced: see device_fault.
-  std::chrono::milliseconds stuck_after{0};
+  /// worker process is ended and replaced: see device_fault. If empty, the setting "stuck_after" of
+  /// each device applies, which the environment variable FLOTILLA_STUCK_AFTER can set. The default
+  /// of that setting is 0.
+  std::optional<std::chrono::milliseconds> stuck_after{};
   /// The program `flotilla-worker`, which runs isolated devices (settings, "isolation"). If empty,
   /// the environment variable FLOTILLA_WORKER, except in set-user-id programs. If that is not set
   /// either, the program is looked for next to flotilla's own library. The first runtime of the

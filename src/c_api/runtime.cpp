@@ -28,7 +28,7 @@ runtime_options options_of(flotilla_runtime_options const* given) {
   made.best_effort = given->best_effort != 0;
   if (given->window != 0) { made.window = given->window; }
   if (given->settings != nullptr) { made.settings = settings::parse(given->settings); }
-  if (given->size >= sizeof *given) {
+  if (given->size >= sizeof *given && given->stuck_after_ns != 0) {
     constexpr std::uint64_t longest = 1'000'000'000'000;  // ms, about 30 years
     std::uint64_t const left = given->stuck_after_ns % 1'000'000;
     std::uint64_t const time = given->stuck_after_ns / 1'000'000 + (left == 0 ? 0 : 1);

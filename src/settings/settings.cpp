@@ -73,6 +73,7 @@ constexpr std::array keys{
     make<&own::restart_intensity>("restart.intensity"),
     make<&own::restart_period_ms>("restart.period_ms"),
     make<&own::restart_back_off_ms>("restart.back_off_ms"),
+    make<&own::stuck_after>("stuck_after"),
 };
 
 constexpr auto all_names = [] {

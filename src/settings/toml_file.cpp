@@ -151,7 +151,8 @@ settings settings::from_environment() {
     }
   }
   for (auto const& [variable, name] :
-       {std::pair{"FLOTILLA_ISOLATION", "isolation"}, std::pair{"FLOTILLA_SPARE", "spare"}}) {
+       {std::pair{"FLOTILLA_ISOLATION", "isolation"}, std::pair{"FLOTILLA_SPARE", "spare"},
+        std::pair{"FLOTILLA_STUCK_AFTER", "stuck_after"}}) {
     char const* const text = std::getenv(variable);
     if (text == nullptr || *text == '\0') { continue; }
     try {

@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "settings/value_text.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cctype>
 #include <charconv>
+#include <cstdint>
 #include <optional>
 #include <utility>
 
@@ -91,6 +93,18 @@ std::string to_string(context_source const& source) {
 
 namespace flotilla::settings_text {
 
+namespace {
+
+struct time_unit {
+  std::string_view name;
+  std::int64_t milliseconds;
+};
+constexpr std::array<time_unit, 4> time_units{
+    {{"ms", 1}, {"s", 1000}, {"min", 60'000}, {"h", 3'600'000}}};
+constexpr std::int64_t max_hours = 24 * 365;  // so that a sum with the current time is in range
+
+}  // namespace
+
 void read(std::string_view key, std::string_view value, wait_policy& into) {
   look_up(wait_policy_names, key, value, into);
 }
@@ -151,6 +165,23 @@ void read(std::string_view key, std::string_view value, context_source& into) {
   }
 }
 
+void read(std::string_view key, std::string_view value, std::chrono::milliseconds& into) {
+  std::int64_t number = 0;
+  auto const [end, failed] = std::from_chars(value.data(), value.data() + value.size(), number);
+  std::string_view const unit{end, static_cast<std::size_t>(value.data() + value.size() - end)};
+  auto const* const known =
+      std::find_if(time_units.begin(), time_units.end(),
+                   [unit](time_unit const& each) { return each.name == unit; });
+  bool const is_zero = unit.empty() && number == 0;
+  if (failed != std::errc{} || (known == time_units.end() && !is_zero) || number < 0 ||
+      number > max_hours * time_units.back().milliseconds / (is_zero ? 1 : known->milliseconds)) {
+    refuse(key, value,
+           "a time with a unit, such as 500ms, 10s, 2min or 1h, up to " +
+               std::to_string(max_hours) + "h, or 0");
+  }
+  into = std::chrono::milliseconds{is_zero ? 0 : number * known->milliseconds};
+}
+
 std::string write(bool value) { return value ? "true" : "false"; }
 std::string write(unsigned value) { return std::to_string(value); }
 
@@ -159,6 +190,14 @@ std::string write(std::size_t value) {
   std::size_t unit = 0;
   for (; value != 0 && value % 1024 == 0 && unit + 1 < units.size(); ++unit) { value /= 1024; }
   return std::to_string(value) + units[unit];
+}
+
+std::string write(std::chrono::milliseconds value) {
+  if (value.count() == 0) { return "0"; }
+  auto const unit = std::find_if(time_units.rbegin(), time_units.rend(), [value](auto const& each) {
+    return value.count() % each.milliseconds == 0;
+  });
+  return std::to_string(value.count() / unit->milliseconds) + std::string{unit->name};
 }
 
 std::string_view trimmed(std::string_view text) noexcept {

@@ -3,6 +3,7 @@
 #pragma once
 // Converts values of settings to text and back.
 
+#include <chrono>
 #include <cstdlib>
 #include <string>
 #include <string_view>
@@ -24,11 +25,14 @@ void read(std::string_view key, std::string_view value, bool& into);
 void read(std::string_view key, std::string_view value, unsigned& into);     // a count
 void read(std::string_view key, std::string_view value, std::size_t& into);  // a size
 void read(std::string_view key, std::string_view value, context_source& into);
+void read(std::string_view key, std::string_view value, std::chrono::milliseconds& into);
 
 [[nodiscard]] std::string write(bool value);
 [[nodiscard]] std::string write(unsigned value);
 /// Uses the largest unit that divides the value without a remainder.
 [[nodiscard]] std::string write(std::size_t value);
+/// Uses the largest unit that divides the value without a remainder.
+[[nodiscard]] std::string write(std::chrono::milliseconds value);
 template <class Word>
 [[nodiscard]] std::string write(Word const& value) {
   return to_string(value);

@@ -4,6 +4,7 @@
 // `health(rt, device)`: devices on which launched work does not end.
 
 #include <chrono>
+#include <cstdlib>
 #include <vector>
 
 #include <flotilla/testing/fault_injection.hpp>
@@ -129,6 +130,32 @@ TEST_F(Health, AfterAFaultAllDevicesAreFaulted) {
     EXPECT_THROW(task.wait(), poisoned);
     EXPECT_EQ(health(rt, first), device_health::faulted);
     EXPECT_EQ(health(rt, second), device_health::faulted);
+  });
+}
+
+// requirement: the limit can be set for a program that is not built again, and code overrides it
+TEST_F(Health, TheEnvironmentSetsTheLimit) {
+  FLOTILLA_EXPECT_IN_CHILD([] {
+    using std::chrono::milliseconds;
+    ::setenv("FLOTILLA_SETTINGS", "stuck_after=2min,1:stuck_after=1h", 1);
+    EXPECT_EQ(runtime{{.devices = device_spec(2)}}.effective_settings(second).stuck_after, 1h);
+    ::setenv("FLOTILLA_STUCK_AFTER", "100ms", 1);
+    runtime rt{{.devices = device_spec(2), .workers = 1}};
+    EXPECT_EQ(rt.effective_settings(first).stuck_after, limit);
+    test_program const program{rt};
+    ::testing::internal::CaptureStderr();
+    testing::hang_kernel(rt.devices()[1], 1);
+    ticket const hung =
+        rt.submit(program.nothing.with_shape({1}, {1})(), {.device = second, .label = "endless"});
+    EXPECT_TRUE(pumping(rt, [&] { return health(rt, second) == device_health::stuck; }));
+    EXPECT_EQ(health(rt, first), device_health::ok);
+    testing::release_kernels(rt.devices()[1]);
+    hung.wait();
+    EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr("endless"));
+    EXPECT_EQ(runtime{options(1, 0ms)}.effective_settings(first).stuck_after, 0ms);
+    ::setenv("FLOTILLA_STUCK_AFTER", "10", 1);
+    EXPECT_THAT(thrown<unknown_setting>([] { runtime{{.devices = device_spec(1)}}; }),
+                AllOf(HasSubstr("FLOTILLA_STUCK_AFTER"), HasSubstr("'10'"), HasSubstr("10s")));
   });
 }
 

@@ -3,7 +3,10 @@
 
 // Settings: parsing, precedence, and the values that the driver granted.
 
+#include <chrono>
 #include <cstdlib>
+#include <string>
+#include <utility>
 
 #include <flotilla/flotilla.hpp>
 
@@ -40,6 +43,16 @@ TEST_F(Settings, EveryWordAndUnitIsParsed) {
   using enum cache_preference;
   for (cache_preference const each : {none, shared, l1, equal}) {
     EXPECT_EQ(settings::parse("cache=" + to_string(each)).all.cache, each);
+  }
+  for (auto const& [text, milliseconds] :
+       {std::pair{"250ms", 250}, std::pair{"10s", 10'000}, std::pair{"2min", 120'000},
+        std::pair{"1h", 3'600'000}, std::pair{"0", 0}}) {
+    settings const read = settings::parse(std::string{"stuck_after="} + text);
+    EXPECT_EQ(read.all.stuck_after, std::chrono::milliseconds{milliseconds}) << text;
+    EXPECT_EQ(read.all.text("stuck_after"), text);
+  }
+  for (char const* const wrong : {"10", "s", "-1s", "1.5s", "10 s", "9999999999h", ""}) {
+    EXPECT_THROW((void)settings::parse(std::string{"stuck_after="} + wrong), unknown_setting);
   }
   EXPECT_EQ(settings::parse("limits.stack=65536").all.stack_bytes, 65536u);
   EXPECT_EQ(settings::parse("limits.malloc_heap=1GiB").all.malloc_heap_bytes, std::size_t{1} << 30);

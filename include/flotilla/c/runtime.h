@@ -37,7 +37,7 @@ typedef struct flotilla_runtime_options {
   char const* settings;
   /** If launched work does not end for so many nanoseconds, the device is stuck
    * (flotilla_get_health). The worker process of an isolated device is then ended and replaced. 0:
-   * never. Rounded up to milliseconds. */
+   * the setting "stuck_after" applies, whose default is never. Rounded up to milliseconds. */
   uint64_t stuck_after_ns;
 } flotilla_runtime_options;
 

@@ -12,6 +12,7 @@
 /// `runtime::effective_settings()` returns the actual values. `runtime::report_settings()` returns
 /// the outcome of each request. docs/settings.md lists all settings.
 
+#include <chrono>
 #include <cstddef>
 #include <filesystem>
 #include <map>
@@ -125,13 +126,17 @@ struct FLOTILLA_EXPORT device_settings {
   std::optional<unsigned> restart_intensity{};
   std::optional<unsigned> restart_period_ms{};    ///< "restart.period_ms": 1 to 86400000
   std::optional<unsigned> restart_back_off_ms{};  ///< "restart.back_off_ms": 0 to 86400000
+  /// "stuck_after": the time after which launched work that has not ended makes the device stuck
+  /// (runtime_options::stuck_after), such as 10s. The default is 0: never.
+  std::optional<std::chrono::milliseconds> stuck_after{};
 
   bool operator==(device_settings const&) const = default;
 
   /// Returns a copy of these settings in which every empty member has the value from `lower`.
   [[nodiscard]] device_settings over(device_settings const& lower) const;
-  /// Sets one setting by name. `value` is a word ("spin", "true"), a count, or a size in bytes with
-  /// an optional unit ("65536", "64KiB", "16MiB", "1GiB").
+  /// Sets one setting by name. `value` is a word ("spin", "true"), a count, a size in bytes with an
+  /// optional unit ("65536", "64KiB", "16MiB", "1GiB"), or a time with a unit ("500ms", "10s",
+  /// "2min").
   /// @throws unknown_setting  The key or the value is invalid. The message names the invalid part.
   ///                          Nothing was set.
   void set(std::string_view key, std::string_view value);
@@ -167,8 +172,9 @@ struct FLOTILLA_EXPORT settings {
   [[nodiscard]] static settings read(std::filesystem::path const& file);
 
   /// Reads the settings in FLOTILLA_SETTINGS and in the file that FLOTILLA_CONFIG names. If both
-  /// have the same setting, FLOTILLA_SETTINGS wins. FLOTILLA_ISOLATION and FLOTILLA_SPARE are short
-  /// for the settings "isolation" and "spare" of all devices, and override both.
+  /// have the same setting, FLOTILLA_SETTINGS wins. FLOTILLA_ISOLATION, FLOTILLA_SPARE and
+  /// FLOTILLA_STUCK_AFTER are short for the settings "isolation", "spare" and "stuck_after" of all
+  /// devices, and override both.
   /// @throws unknown_setting  The variable or the file is invalid. The message says which of them,
   ///                          and names the place of the error.
   [[nodiscard]] static settings from_environment();

@@ -50,17 +50,24 @@ class task_context {
   /// Returns a stream of the context. No other task uses the stream during the call. The task ends
   /// when all work in this stream has completed. The runtime does not wait for work in other
   /// streams. The stream waits for the tasks in `after`, but the callable itself may run before
-  /// these tasks have ended.
+  /// these tasks have ended. So what the callable itself reads must not be what these tasks write:
+  /// use submit_host for that. `FLOTILLA_CHECK=order` reports callables that never ask for their
+  /// stream although such a task still runs.
   /// @throws invalid_argument  The device is isolated.
   [[nodiscard]] CUstream_st* stream() const {
     if (stream_ == nullptr) [[unlikely]] { detail::refuse_stream(*this); }
+    was_stream_asked_ = true;
     return stream_;
   }
 
  private:
+  // For the library.
+  friend bool was_stream_asked(task_context const& of) noexcept { return of.was_stream_asked_; }
+
   flotilla::device const* device_;
   CUctx_st* context_;    // null if the device is isolated
   CUstream_st* stream_;  // the same
+  mutable bool was_stream_asked_ = false;
 };
 
 /// Owns a callable of type `void(task_context&)`. Movable. A callable of up to 64 bytes whose move

@@ -55,8 +55,6 @@ block_runner::block_runner() {
   };
 }
 
-block_runner::~block_runner() = default;
-
 bool block_runner::begin(grid const& what) noexcept {
   grid_ = &what;
   kernel_ = what.twin_of != nullptr ? what.twin_of : what.kernel;
@@ -97,6 +95,7 @@ grid_end block_runner::run(cpu::index3 block_index, std::uint32_t multiprocessor
   end_ = grid_end::completed;
 
   running_ = idle_fiber();
+  running_kernel const mark{kernel_->name, grid_->device, services_};
   if (running_ != nullptr) { switch_execution(os_thread_, running_->flow); }
   if (end_ != grid_end::completed) {
     drop_parked_fibers();

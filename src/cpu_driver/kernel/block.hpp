@@ -19,6 +19,7 @@
 
 #include "cpu_driver/kernel/block_fiber.hpp"
 #include "cpu_driver/kernel/grid.hpp"
+#include "cpu_driver/kernel/kernel_fault.hpp"
 
 namespace flotilla::cpu_driver {
 
@@ -27,7 +28,7 @@ class block_runner {
   [[nodiscard]] static block_runner& of_this_thread();
 
   block_runner();
-  ~block_runner();
+  ~block_runner() = default;
   block_runner(block_runner const&) = delete;
   block_runner& operator=(block_runner const&) = delete;
 
@@ -80,6 +81,7 @@ class block_runner {
   [[noreturn]] void abandon(grid_end how);
   void drop_parked_fibers();
 
+  fault_stack fault_stack_;
   cpu::block_services services_{};
   grid const* grid_ = nullptr;
   // The kernel whose threads run, and the addresses of its arguments.

@@ -42,6 +42,7 @@ struct grid {
   cpu::kernel_record const* twin_of = nullptr;
   bool ordered = false;   // whether `kernel` is an ordered twin
   bool reversed = false;  // whether the last block runs first
+  int device = 0;         // the number of the CPU device, for messages
 
   /// Returns the number of the block that runs n-th.
   [[nodiscard]] std::uint64_t nth_block(std::uint64_t n, std::uint64_t total) const noexcept {

@@ -75,6 +75,7 @@ CUresult run(launch_kernel& launch, launch_site const& site, bool reversed = fal
       .ordered = ordered,
       // The blocks of an ordered twin wait for earlier blocks.
       .reversed = reversed && !ordered,
+      .device = site.device,
   };
   switch (run_grid(whole)) {
     case grid_end::completed: return CUDA_SUCCESS;

@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <new>
 #include <utility>
 
 #include <flotilla/error/error.hpp>
 #include <flotilla/task/callable.hpp>
 
 #include "base/fork_guard.hpp"
+#include "base/log.hpp"
 #include "base/single_writer.hpp"
 #include "base/tbb_bridge.hpp"
 #include "context/context_stack_guard.hpp"
@@ -23,6 +25,7 @@ namespace flotilla::dispatch {
 namespace {
 using clock = std::chrono::steady_clock;
 constexpr std::size_t max_in_a_pass = 64;  // callables per priority level
+constexpr unsigned max_early_reports = 8;  // of one device
 }  // namespace
 
 bool callable_runner::run(helper_filter filter,
@@ -134,6 +137,7 @@ std::exception_ptr callable_runner::call(slot_address task, lane const& lane,
       task_context{parts_.context.where(), is_isolated ? nullptr : parts_.context.handle(),
                    is_isolated ? nullptr : lane.stream()},
       nullptr};
+  bool const is_early = parts_.shared.checks_order && is_predecessor_running();
   std::uint32_t const process = base::fork_generation();
   nvtx_range const range{[&] { return parts_.reporter.describe(task); }};
   clock::time_point const begun = clock::now();
@@ -150,6 +154,7 @@ std::exception_ptr callable_runner::call(slot_address task, lane const& lane,
       },
       &invoked);
   base::end_returning_child(process, "a callable");
+  if (is_early && !was_stream_asked(invoked.context)) { report_early(task); }
   one.holds_callable = false;
   std::destroy_at(&held_in<callable>(one));  // runs user destructors, so call `restore` afterwards
   running_since_.store(0, std::memory_order_release);
@@ -166,6 +171,26 @@ std::exception_ptr callable_runner::call(slot_address task, lane const& lane,
         (violation.empty() ? "" : "; ") + std::string{"it left its stream in capture mode"};
   }
   return std::move(invoked.thrown);
+}
+
+bool callable_runner::is_predecessor_running() const noexcept {
+  return std::any_of(found_.launched.begin(), found_.launched.end(),
+                     [this](end_mark mark) { return !parts_.shared.board.reached(mark); });
+}
+
+void callable_runner::report_early(slot_address task) noexcept {
+  if (early_reports_ == max_early_reports) { return; }
+  ++early_reports_;
+  try {
+    base::log_format(
+        log_level::warning,
+        "%s was called while a task in its 'after' still ran, and has not asked for its stream: "
+        "only work in its stream runs after these tasks, the callable itself does not. If it reads "
+        "what they write, use submit_host instead (FLOTILLA_CHECK=order)%s",
+        parts_.reporter.describe(task).c_str(),
+        early_reports_ == max_early_reports ? ". Further callables are not reported" : "");
+  } catch (std::bad_alloc const&) {  // only a report is lost
+  }
 }
 
 std::shared_ptr<failure const> callable_runner::take_failure(slot_address task) {

@@ -71,12 +71,18 @@ class callable_runner {
   /// @param violation  Receives an error text if the callable returned with a changed context
   /// stack, or with its stream in capture mode.
   std::exception_ptr call(slot_address task, lane const& lane, std::string& violation);
+  /// Returns whether a predecessor in `found_` still runs.
+  [[nodiscard]] bool is_predecessor_running() const noexcept;
+  /// Reports a callable that was called while a predecessor still ran, and has not asked for its
+  /// stream.
+  void report_early(slot_address task) noexcept;
 
   parts const parts_;
   priority_queues queued_;
   unended_predecessors found_;  // scratch memory
   // Failures of callables whose work in the stream has not completed.
   std::unordered_map<slot_address, std::shared_ptr<failure const>> failures_;
+  unsigned early_reports_ = 0;
   std::atomic<std::uint64_t> ran_{0};           // written by the holder of the lease
   std::atomic<std::int64_t> running_since_{0};  // written by the holder of the lease
 };

@@ -66,6 +66,7 @@ struct runtime_parts {
   std::uint64_t id;  // the number of the runtime; never reused in this process
   bool single_threaded;
   bool fuse_launches;    // runtime_options::fuse_launches
+  bool checks_order;     // checks::order
   unsigned host_device;  // context::host_device
   tuning const& tuned;
   task_table const& tasks;
@@ -87,6 +88,7 @@ struct runtime_parts {
   lost_devices& lost;
   fault_monitor& faults;
   stuck_devices& stuck;
+  slow_waits& long_waits;
   overdue_tasks& overdue;
   slow_call_report& slow_calls;
   tracer& trace;

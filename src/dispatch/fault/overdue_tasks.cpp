@@ -50,11 +50,10 @@ void overdue_tasks::watch(slot_address task, std::uint64_t generation,
   entry.task = task;
   entry.generation = generation;
   parts_.deadlines.add(entry);
-  // relaxed: the mutex decides which thread starts the thread
-  if (!has_started_.load(std::memory_order_relaxed)) [[unlikely]] { start_thread(); }
+  start_thread();
 }
 
-void overdue_tasks::start_thread() noexcept {
+void overdue_tasks::start_thread_now() noexcept {
   std::lock_guard const lock{mutex_};
   if (has_started_.exchange(true, std::memory_order_relaxed) || parts_.single_threaded) { return; }
   try {
@@ -79,10 +78,12 @@ void overdue_tasks::run() noexcept {
   if (parts_.lost.any_isolated()) {
     time = std::min<clock::duration>(time, between_looks_for_losses);
   }
+  if (parts_.long_waits.is_active()) { time = std::min(time, parts_.long_waits.interval()); }
   while (parts_.deadlines.sleep_until_due(time)) {
     end_due();
     parts_.stuck.look();
     parts_.lost.look();
+    parts_.long_waits.look_at_sleeps();
   }
 }
 

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "dispatch/fault/fault_monitor.hpp"
+#include "dispatch/fault/slow_waits.hpp"
 #include "dispatch/fault/stuck_devices.hpp"
 #include "dispatch/fault/task_text.hpp"
 #include "dispatch/ordering/task_end.hpp"
@@ -24,9 +25,9 @@ namespace flotilla::dispatch {
 /// they end when the device looks at them (late_ends).
 ///
 /// Deadlines need a clock, so the first task with a deadline starts a thread. The thread also looks
-/// for stuck devices, and for lost ones, so that tasks end even if nobody waits for them. In
-/// single-threaded mode, and if no thread can be started, threads that wait, pump or drive a device
-/// look at the clock. Threads: any.
+/// for stuck devices, for lost ones, so that tasks end even if nobody waits for them, and for waits
+/// that sleep in the driver for long. In single-threaded mode, and if no thread can be started,
+/// threads that wait, pump or drive a device look at the clock. Threads: any.
 class overdue_tasks {
  public:
   struct parts {
@@ -37,6 +38,7 @@ class overdue_tasks {
     fault_monitor& faults;
     stuck_devices& stuck;
     lost_devices& lost;
+    slow_waits& long_waits;
     bool single_threaded;
   };
   explicit overdue_tasks(parts const& with) noexcept : parts_(with) {}
@@ -49,8 +51,12 @@ class overdue_tasks {
   /// for the deadline.
   void watch(slot_address task, std::uint64_t generation,
              std::chrono::steady_clock::time_point when) noexcept;
-  /// Starts the thread. Call it once if the thread must look for stuck or lost devices.
-  void start_thread() noexcept;
+  /// Starts the thread, unless a thread has done so. Call it if the thread must look for stuck or
+  /// lost devices, or at waits that sleep.
+  void start_thread() noexcept {
+    // relaxed: the mutex decides which thread starts the thread
+    if (!has_started_.load(std::memory_order_relaxed)) [[unlikely]] { start_thread_now(); }
+  }
   /// Ends the tasks whose deadline has passed. @return whether there were any. Cost: one load if no
   /// task has a deadline.
   bool end_due() noexcept { return parts_.deadlines.any_due() && end_all_due(); }
@@ -66,6 +72,7 @@ class overdue_tasks {
   void stop() noexcept;
 
  private:
+  void start_thread_now() noexcept;
   bool end_all_due() noexcept;
   void run() noexcept;
 

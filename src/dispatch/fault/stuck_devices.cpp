@@ -17,8 +17,15 @@ constexpr int looks_per_limit = 8;
 
 }  // namespace
 
+void stuck_devices::add(lane_set const& lanes, stream_health& streams,
+                        context::context_handle const& context, clock::duration limit) {
+  devices_.emplace_back(lanes, streams, context, limit);
+  if (limit == clock::duration::zero()) { return; }
+  min_limit_ = is_active() ? std::min(min_limit_, limit) : limit;
+}
+
 stuck_devices::clock::duration stuck_devices::interval() const noexcept {
-  return std::clamp<clock::duration>(limit_ / looks_per_limit, min_interval, max_interval);
+  return std::clamp<clock::duration>(min_limit_ / looks_per_limit, min_interval, max_interval);
 }
 
 void stuck_devices::look() noexcept {
@@ -28,7 +35,9 @@ void stuck_devices::look() noexcept {
   std::unique_lock const lock{looking_, std::try_to_lock};
   if (!lock.owns_lock()) { return; }
   next_look_.store((now + interval()).time_since_epoch().count(), std::memory_order_relaxed);
-  for (watched_device& each : devices_) { look_at(each, now); }
+  for (watched_device& each : devices_) {
+    if (each.limit != clock::duration::zero()) { look_at(each, now); }
+  }
 }
 
 end_mark stuck_devices::oldest_of(lane_set const& lanes, unsigned index) const noexcept {
@@ -42,13 +51,13 @@ void stuck_devices::look_at(watched_device& device, clock::time_point now) noexc
   bool const is_isolated = lost_.is_isolated(device.lanes.device());
   bool is_stuck = false;
   end_mark longest;
-  clock::duration time = limit_;
+  clock::duration time = device.limit;
   for (unsigned i = 0; i < lane_layout::all_lanes; ++i) {
     seen_batch& seen = device.oldest[i];
     end_mark const oldest = oldest_of(device.lanes, i);
     std::uint64_t const number = oldest.valid() ? oldest.number() : lane::no_number;
     if (number != seen.number) { seen = {number, now}; }
-    if (number == lane::no_number || now - seen.since < limit_) { continue; }
+    if (number == lane::no_number || now - seen.since < device.limit) { continue; }
     if (!is_isolated && end_unreported(device, oldest)) { continue; }
     is_stuck = true;
     if (now - seen.since < time) { continue; }

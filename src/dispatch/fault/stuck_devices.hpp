@@ -30,16 +30,15 @@ class stuck_devices {
  public:
   using clock = std::chrono::steady_clock;
 
-  /// @param limit  A batch that is the oldest of its lane for longer is stuck. Zero: never.
-  stuck_devices(clock::duration limit, task_table const& tasks, completion_board const& board,
-                task_text const& text, lost_devices& lost)
-      : limit_(limit), tasks_(tasks), board_(board), text_(text), lost_(lost) {}
+  stuck_devices(task_table const& tasks, completion_board const& board, task_text const& text,
+                lost_devices& lost)
+      : tasks_(tasks), board_(board), text_(text), lost_(lost) {}
   /// Adds the next device. Call it only while the runtime starts.
-  void add(lane_set const& lanes, stream_health& streams, context::context_handle const& context) {
-    devices_.emplace_back(lanes, streams, context);
-  }
+  /// @param limit  A batch that is the oldest of its lane for longer is stuck. Zero: never.
+  void add(lane_set const& lanes, stream_health& streams, context::context_handle const& context,
+           clock::duration limit);
 
-  [[nodiscard]] bool is_active() const noexcept { return limit_ > clock::duration::zero(); }
+  [[nodiscard]] bool is_active() const noexcept { return min_limit_ > clock::duration::zero(); }
   /// The interval at which a thread should call `look`.
   [[nodiscard]] clock::duration interval() const noexcept;
   /// Looks at all devices, unless another thread does so or has just done so.
@@ -62,12 +61,13 @@ class stuck_devices {
     clock::time_point since{};
   };
   struct watched_device {
-    watched_device(lane_set const& of, stream_health& with,
-                   context::context_handle const& where) noexcept
-        : lanes(of), streams(with), context(where) {}
+    watched_device(lane_set const& of, stream_health& with, context::context_handle const& where,
+                   clock::duration after) noexcept
+        : lanes(of), streams(with), context(where), limit(after) {}
     lane_set const& lanes;
     stream_health& streams;
     context::context_handle const& context;
+    clock::duration const limit;
     std::array<seen_batch, lane_layout::all_lanes> oldest;  // by lane; guarded by looking_
     std::atomic<bool> is_stuck{false};                      // written with looking_ locked
   };
@@ -83,7 +83,7 @@ class stuck_devices {
   /// @return false if it was not, so the device is stuck
   [[nodiscard]] bool end_unreported(watched_device& device, end_mark oldest) const noexcept;
 
-  clock::duration const limit_;
+  clock::duration min_limit_{0};  // of all devices that have a limit; zero if none has one
   task_table const& tasks_;
   completion_board const& board_;
   task_text const& text_;

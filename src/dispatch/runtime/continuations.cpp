@@ -147,8 +147,9 @@ std::shared_ptr<completion_state> continuations::after(
   return dependent;
 }
 
-void continuations::wait_until_idle() const {
+void continuations::wait_until_idle(slow_waits::wait age) const {
   auto const& [shared, devices, policies, query, runner] = waiter_.with();
+  age.begun = slow_waits::clock::now();
   for (unsigned round = 1;; ++round) {
     // A continuation that was running before the wait below may have submitted a task. So
     // everything has ended only if no continuation was running before the wait and none has begun
@@ -156,7 +157,7 @@ void continuations::wait_until_idle() const {
     std::uint64_t const uses = table_->uses();
     bool const at_rest = table_->users() == 0;
     task_number const next = checks_ == nullptr ? 0 : checks_->next();
-    idle_wait wait{waiter_, shared.reclaimer.close_epoch()};
+    idle_wait wait{waiter_, shared.reclaimer.close_epoch(), age};
     waiter_.until(wait);
     if (checks_ != nullptr) { checks_->observed_before(next); }
     bool ran = false;
@@ -170,14 +171,19 @@ void continuations::wait_until_idle() const {
     }
     // Read `uses` last: a continuation that is no longer due because it has begun is counted there
     // (tests/unit/dispatch/ordering/idle_model_test.cpp).
-    if (at_rest && !runner.any_open() && table_->uses() == uses) { return; }
+    if (at_rest && !runner.any_open() && table_->uses() == uses) {
+      return shared.posted.print_counts();
+    }
+    shared.long_waits.look_at(age);
     // Another thread runs a continuation. User code may take any time, so sleep between the checks.
     std::this_thread::sleep_for(sleep_time(round));
   }
 }
 
 void continuations::end() const noexcept {
-  do { wait_until_idle(); } while (!table_->end());
+  do {
+    wait_until_idle({.what = "the end of a runtime", .begun = {}, .is_end = true});
+  } while (!table_->end());
 }
 
 }  // namespace flotilla::dispatch

@@ -47,12 +47,13 @@ class continuations {
   [[nodiscard]] std::shared_ptr<completion_state> after_all(std::span<task_id const> tasks) const;
   /// Waits until no task and no continuation is open, including those that callables, continuations
   /// and other threads submit during the call. Not allowed inside a callable or continuation.
-  void wait_until_idle() const;
+  void wait_until_idle() const { wait_until_idle({.what = "wait_idle", .begun = {}}); }
   /// Waits until no task and no continuation is open, then closes the continuation table. Called
   /// when the runtime ends.
   void end() const noexcept;
 
  private:
+  void wait_until_idle(slow_waits::wait age) const;
   void watch(task_id id, std::shared_ptr<completion_state> const& state) const;
   /// Returns a callable that first tells the checks that these tasks have ended. Without an order
   /// check, returns `callable` itself.

@@ -36,7 +36,8 @@ bool memory::wait_for_given_up_memory() const {
       shared_.continuations.inside()) {
     return false;
   }
-  idle_wait wait{waiter_, shared_.reclaimer.close_epoch()};
+  slow_waits::wait age{.what = "an allocation that waits for free memory", .begun = {}};
+  idle_wait wait{waiter_, shared_.reclaimer.close_epoch(), age};
   waiter_.until(wait);
   return true;
 }

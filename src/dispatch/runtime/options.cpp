@@ -39,9 +39,9 @@ runtime_options checked_options(runtime_options options) {
         "runtime_options::workers must be 0 or more, or runtime_options::automatic, but is " +
         std::to_string(options.workers));
   }
-  if (options.stuck_after < std::chrono::milliseconds::zero()) {
+  if (options.stuck_after && *options.stuck_after < std::chrono::milliseconds::zero()) {
     throw invalid_argument("runtime_options::stuck_after must be 0 or more, but is " +
-                           std::to_string(options.stuck_after.count()) + " ms");
+                           std::to_string(options.stuck_after->count()) + " ms");
   }
   base::check_log_environment();
   check_time("period", options.restart.period, std::chrono::milliseconds{1});
@@ -71,6 +71,7 @@ int worker_count(int wanted, std::size_t devices) {
 settings with_environment(runtime_options const& options) {
   settings code = options.settings;
   if (!code.all.window) { code.all.window = options.window; }
+  if (!code.all.stuck_after) { code.all.stuck_after = options.stuck_after; }
   auto const count_of = [](std::optional<std::chrono::milliseconds> time) {
     return time ? std::optional{static_cast<unsigned>(time->count())} : std::nullopt;
   };

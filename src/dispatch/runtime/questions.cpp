@@ -20,6 +20,7 @@ device_settings runtime_state::effective_settings(unsigned device) const {
   settings.restart_intensity = asked.restart_intensity.value_or(default_restart_intensity);
   settings.restart_period_ms = asked.restart_period_ms.value_or(default_restart_period_ms);
   settings.restart_back_off_ms = asked.restart_back_off_ms.value_or(0);
+  settings.stuck_after = asked.stuck_after.value_or(std::chrono::milliseconds::zero());
   return settings;
 }
 

@@ -96,13 +96,16 @@ runtime_state::runtime_state(runtime_options options, tuning const& tuned)
              shared_queue_, tickets_, deadlines_, bell_, trace_}),
       text_(tasks_, kernels_, recordings_),
       faults_(tasks_, board_, text_, bell_, lost_),
-      stuck_(options_.stuck_after, tasks_, board_, text_, lost_),
-      overdue_({tasks_, ends_, deadlines_, text_, faults_, stuck_, lost_,
+      describer_({tasks_, kernels_, board_, chosen_.devices}),
+      stuck_(tasks_, board_, text_, lost_),
+      long_waits_(options_.report_waits_longer_than, tasks_, board_, text_),
+      overdue_({tasks_, ends_, deadlines_, text_, faults_, stuck_, lost_, long_waits_,
                 worker_count(options_.workers, tasks_.devices()) == 0}),
       slow_calls_(options_.report_calls_longer_than),
       shared_{number,
               worker_count(options_.workers, tasks_.devices()) == 0,
               options_.fuse_launches,
+              checks_of(options_).order,
               host_device_,
               tuned_,
               tasks_,
@@ -124,6 +127,7 @@ runtime_state::runtime_state(runtime_options options, tuning const& tuned)
               lost_,
               faults_,
               stuck_,
+              long_waits_,
               overdue_,
               slow_calls_,
               trace_},
@@ -209,7 +213,8 @@ void runtime_state::add_device(unsigned index) {
     throw;
   }
   faults_.add(devices[index].streams(), own.context);
-  stuck_.add(devices[index].lanes(), devices[index].streams(), own.context);
+  stuck_.add(devices[index].lanes(), devices[index].streams(), own.context,
+             requests_[index].settings.stuck_after.value_or(std::chrono::milliseconds::zero()));
   if (index == host_device_) { stream_waits.create(); }
   policies.add(*own.context.effective().schedule);
 }

@@ -20,6 +20,7 @@
 #include "context/leased_context.hpp"
 #include "context/peers.hpp"
 #include "context/plan.hpp"
+#include "dispatch/fault/kernel_describer.hpp"
 #include "dispatch/runtime/attachment.hpp"
 #include "dispatch/runtime/continuations.hpp"
 #include "dispatch/runtime/event_source.hpp"
@@ -127,7 +128,9 @@ class runtime_state final : public detail::runtime_impl {
   task_text text_;
   lost_devices lost_;
   fault_monitor faults_;
+  kernel_describer describer_;
   stuck_devices stuck_;
+  slow_waits long_waits_;
   overdue_tasks overdue_;
   slow_call_report slow_calls_;
   runtime_parts const shared_;

@@ -64,6 +64,7 @@ class chunk_builder::piece_wait {
   void idle(backoff& state, waiter::deadline until) const {
     policies().idle(policy_, state.next_round(), until);
   }
+  [[nodiscard]] slow_waits::wait& age() noexcept { return age_; }
   [[nodiscard]] std::uint32_t piece() const noexcept { return piece_; }
 
  private:
@@ -78,6 +79,7 @@ class chunk_builder::piece_wait {
   wait_policy const policy_;
   std::uint32_t seen_;  // last seen value of chunk_memory::returns
   std::uint32_t piece_;
+  slow_waits::wait age_{.what = "a submit that waits for records of a bulk", .begun = {}};
 };
 
 bool chunk_builder::grow(place const& from, chunk_memory& memory) const {

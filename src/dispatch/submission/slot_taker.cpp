@@ -22,6 +22,9 @@ constexpr helper_filter no_callables{0xffff'ffff};
 std::optional<unsigned> device_of(place const& place) noexcept {
   return place.inbound == nullptr ? std::nullopt : std::optional{place.index};
 }
+
+constexpr char const* wait_text = "a submit that waits because the window is full";
+
 }  // namespace
 
 /// A wait for a free slot of one window.
@@ -67,6 +70,7 @@ class slot_taker::window_wait {
       policies().idle(policy_, state.next_round());
     }
   }
+  [[nodiscard]] slow_waits::wait& age() noexcept { return age_; }
   [[nodiscard]] slot_address slot() const noexcept { return slot_; }
 
  private:
@@ -83,6 +87,7 @@ class slot_taker::window_wait {
   std::chrono::nanoseconds const sleep_;
   std::uint32_t seen_;  // last seen value of slot_pool::returns
   slot_address slot_ = no_slot;
+  slow_waits::wait age_{.what = wait_text, .begun = {}};
 };
 
 /// A wait for a free slot in each of several windows.
@@ -131,6 +136,7 @@ class slot_taker::all_windows_wait {
     policy_table const& policies = taker_.waiter_.with().policies;
     policies.idle(policies.resolved(policies.of_task(scarce().device())), state.next_round());
   }
+  [[nodiscard]] slow_waits::wait& age() noexcept { return age_; }
 
  private:
   [[nodiscard]] bool take_each() {
@@ -153,6 +159,7 @@ class slot_taker::all_windows_wait {
   std::span<slot_address> const slots_;
   unsigned scarce_ = 0;     // the device whose window is full
   std::uint32_t seen_ = 0;  // last seen value of that device's slot_pool::returns
+  slow_waits::wait age_{.what = wait_text, .begun = {}};
   bool complete_ = false;
 };
 

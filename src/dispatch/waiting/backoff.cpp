@@ -20,7 +20,10 @@ constexpr milliseconds max_restraint{1};
 }  // namespace
 
 backoff::backoff(bool single_threaded, clock::time_point now) noexcept
-    : single_threaded_(single_threaded), last_move_(now), next_poll_(now + first_poll) {}
+    : single_threaded_(single_threaded),
+      begun_(now),
+      last_move_(now),
+      next_poll_(now + first_poll) {}
 
 helper_filter backoff::filter(clock::time_point now) const noexcept {
   // Normally a helper runs only the callables that its own thread submitted. It runs all callables

@@ -29,8 +29,12 @@ class backoff {
   /// Counts an idle round. @return the number of idle rounds since the last progress.
   [[nodiscard]] unsigned next_round() noexcept { return ++round_; }
 
+  /// The time of the construction.
+  [[nodiscard]] clock::time_point begun() const noexcept { return begun_; }
+
  private:
   bool const single_threaded_;
+  clock::time_point const begun_;
   clock::time_point last_move_;
   clock::time_point next_poll_;
   clock::time_point next_propagation_{};

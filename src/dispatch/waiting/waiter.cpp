@@ -14,6 +14,11 @@ bool waiter::sleep_until_ended(task_id id) const {
   if (!end.valid() || lane_layout::takes_callables(end.lane())) { return false; }
   if (parts_.query.has_ended(id)) { return true; }
   device_driver& device = parts_.devices[end.device()];
+  std::optional<slow_waits::sleep> looked_at;
+  if (parts_.shared.long_waits.is_active()) {
+    parts_.shared.overdue.start_thread();
+    looked_at.emplace(parts_.shared.long_waits, id.slot);
+  }
   parts_.shared.faults.note(device.lanes().sleep_until_done(end.lane()), end.device());
   // The task may still be open, because the driver may have refused the wait or the completion
   // write. If so, return false. The caller must not call this function again at once, because that

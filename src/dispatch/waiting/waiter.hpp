@@ -22,6 +22,8 @@ namespace flotilla::dispatch {
 ///   bool help(backoff& state);              drains devices; returns whether it made progress
 ///   bool runs_continuations();              returns whether the loop runs continuations
 ///   void idle(backoff& state, deadline);    waits once, after a round without progress
+///   slow_waits::wait& age();                for the report of a long wait. If `begun` is zero,
+///                                           `until` sets it.
 class waiter {
  public:
   using deadline = std::optional<std::chrono::steady_clock::time_point>;  // empty: no deadline
@@ -50,6 +52,10 @@ class waiter {
       if (state.should_poll_health()) {
         parts_.shared.faults.poll_health();
         parts_.shared.stuck.look();
+        if (wait.age().begun == slow_waits::clock::time_point{}) {
+          wait.age().begun = state.begun();
+        }
+        parts_.shared.long_waits.look_at(wait.age());
       }
       if (moved) {
         state.reset();

@@ -17,7 +17,8 @@ ticket_wait::ticket_wait(waiter const& waiter, deadlock_detector& deadlocks, tas
       id_(id),
       policy_(policy),
       goal_(goal),
-      inside_callable_(callable_frame::innermost(waiter.with().shared.id) != nullptr) {
+      inside_callable_(callable_frame::innermost(waiter.with().shared.id) != nullptr),
+      age_{.what = "a wait", .begun = {}, .awaited = id.slot} {
   let_worker_launch();
 }
 

@@ -35,6 +35,7 @@ class ticket_wait {
   bool help(backoff& state);
   [[nodiscard]] bool runs_continuations() const noexcept;
   void idle(backoff& state, waiter::deadline until);
+  [[nodiscard]] slow_waits::wait& age() noexcept { return age_; }
 
  private:
   /// Gives a polling worker some microseconds to launch the task. The worker launches faster than
@@ -56,6 +57,7 @@ class ticket_wait {
   // this task is parked.
   std::optional<unsigned> first_device_;
   unsigned rounds_behind_itself_ = 0;  // since the task was last parked on another one
+  slow_waits::wait age_;
 };
 
 /// A wait for the first of several tasks. Not allowed inside a callable.
@@ -70,6 +72,7 @@ class any_wait {
     return waiter_.with().shared.single_threaded;
   }
   void idle(backoff& state, waiter::deadline until) const;
+  [[nodiscard]] slow_waits::wait& age() noexcept { return age_; }
   /// Returns the index of the task that has ended. Call this after `done` has returned true.
   [[nodiscard]] std::size_t first() const noexcept { return first_; }
 
@@ -77,6 +80,7 @@ class any_wait {
   waiter const& waiter_;
   std::span<task_id const> const ids_;
   std::size_t first_ = 0;
+  slow_waits::wait age_{.what = "wait_any", .begun = {}};
 };
 
 /// A wait for a completion. Not allowed inside a callable or a continuation.
@@ -91,22 +95,27 @@ class completion_wait {
   bool help(backoff& state) const;
   [[nodiscard]] static bool runs_continuations() noexcept { return true; }
   void idle(backoff& state, waiter::deadline until) const;
+  [[nodiscard]] slow_waits::wait& age() noexcept { return age_; }
 
  private:
   waiter const& waiter_;
   completion_state const& state_;
+  slow_waits::wait age_{.what = "a wait for a completion", .begun = {}};
 };
 
 /// A wait for all tasks of an epoch and of all earlier epochs. Ends early if the driver is
 /// poisoned.
 class idle_wait {
  public:
-  idle_wait(waiter const& waiter, std::uint64_t epoch) noexcept : waiter_(waiter), epoch_(epoch) {}
+  /// @param age  Of the call for which this object waits, which may use several objects.
+  idle_wait(waiter const& waiter, std::uint64_t epoch, slow_waits::wait& age) noexcept
+      : waiter_(waiter), epoch_(epoch), age_(age) {}
 
   [[nodiscard]] bool done() noexcept;
   bool help(backoff& state) const;
   [[nodiscard]] static bool runs_continuations() noexcept { return true; }
   void idle(backoff& state, waiter::deadline until) const;
+  [[nodiscard]] slow_waits::wait& age() const noexcept { return age_; }
 
  private:
   /// Blocks in the driver until the task `open_` has ended. Does not block if a pass or a
@@ -115,6 +124,7 @@ class idle_wait {
 
   waiter const& waiter_;
   std::uint64_t const epoch_;
+  slow_waits::wait& age_;
   std::optional<slot_address> open_;  // the open task that the last search found
 };
 
