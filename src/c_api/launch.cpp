@@ -33,15 +33,41 @@ void check_items(std::size_t items, std::span<flotilla_argument const> arguments
   }
 }
 
-/// The arguments whose values differ from item to item.
+/// Returns the arguments of the first item: a place with a stride names the bytes of one item.
+/// @throws refused_call, invalid_argument  The place of the last item is not inside its buffer.
+std::vector<flotilla_argument> first_of(held_kernel const& kernel,
+                                        std::span<flotilla_argument const> arguments,
+                                        std::size_t items) {
+  std::vector<flotilla_argument> made{arguments.begin(), arguments.end()};
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    flotilla_argument& each = made[i];
+    if (each.value != nullptr || each.stride == 0) { continue; }
+    if (each.bytes == 0) { each.bytes = each.stride; }
+    flotilla_argument last = each;
+    last.place.offset += std::min((items - 1) * each.stride, SIZE_MAX - last.place.offset);
+    static_cast<void>(memory_of(last, kernel, i));
+  }
+  return made;
+}
+
+std::uintptr_t address_of(argument_memory const& memory) {
+  if (auto const* const on_device = std::get_if<device_span<std::byte>>(&memory)) {
+    return on_device->address();
+  }
+  return reinterpret_cast<std::uintptr_t>(std::get<void*>(memory));
+}
+
+/// The arguments that differ from item to item.
 std::vector<detail::bulk_column> columns_of(held_kernel const& kernel,
                                             std::span<flotilla_argument const> arguments) {
   std::vector<detail::bulk_column> made;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     flotilla_argument const& each = arguments[i];
-    if (each.value == nullptr || each.stride == 0) { continue; }
+    if (each.stride == 0) { continue; }
     kernel_parameter const& parameter = kernel.found.parameters()[i];
-    made.push_back({static_cast<std::byte const*>(each.value), 0,
+    std::uintptr_t const address =
+        each.value == nullptr ? address_of(memory_of(each, kernel, i)) : 0;
+    made.push_back({static_cast<std::byte const*>(each.value), address,
                     static_cast<std::ptrdiff_t>(each.stride), parameter.offset, parameter.bytes});
   }
   return made;
@@ -54,9 +80,10 @@ ticket submit_items(held_kernel const& kernel, flotilla_shape const& shape,
   if (items == 0) {  // then the values of the arguments need not exist
     return detail::submit_source(rt, {0, nullptr, [](void*, detail::bulk_sink&) {}}, options);
   }
-  untyped_launch const first = launch_of(kernel, shape, arguments);
+  std::vector<flotilla_argument> const given = first_of(kernel, arguments, items);
+  untyped_launch const first = launch_of(kernel, shape, given);
   launch const& common = first.complete();
-  return detail::submit_columns(rt, common, columns_of(kernel, arguments), items, options);
+  return detail::submit_columns(rt, common, columns_of(kernel, given), items, options);
 }
 
 }  // namespace

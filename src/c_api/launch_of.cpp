@@ -17,14 +17,18 @@ extent extent_of(std::uint32_t const (&sizes)[3]) noexcept {
   return {sizes[0], sizes[1], sizes[2]};
 }
 
-/// Returns the rest of a buffer that begins with a place.
-argument_memory memory_at(flotilla_place const& where, held_runtime const& rt) {
-  held_buffer& buffer = object(where.buffer);
+/// Returns the part of a buffer that an argument names.
+argument_memory memory_at(flotilla_argument const& given, held_runtime const& rt) {
+  auto const part = [&given](auto& memory) {
+    std::size_t const offset = given.place.offset;
+    return given.bytes == 0 ? rest_of(memory, offset) : part_of(memory, offset, given.bytes);
+  };
+  held_buffer& buffer = object(given.place.buffer);
   if (auto* const on_device = std::get_if<device_bytes>(&buffer.memory)) {
-    return rest_of(*on_device, where.offset);
+    return part(*on_device);
   }
   check_owner(buffer, rt);
-  return rest_of(std::get<host_bytes>(buffer.memory), where.offset).data();
+  return part(std::get<host_bytes>(buffer.memory)).data();
 }
 
 }  // namespace
@@ -41,10 +45,10 @@ void refuse_argument(untyped_kernel const& kernel, std::size_t index) {
   } catch (invalid_argument const& why) { throw invalid_argument(where + why.what()); }
 }
 
-argument_memory memory_of(flotilla_place const& where, held_kernel const& kernel,
+argument_memory memory_of(flotilla_argument const& given, held_kernel const& kernel,
                           std::size_t index) {
   try {
-    return memory_at(where, kernel.owner);
+    return memory_at(given, kernel.owner);
   } catch (...) { refuse_argument(kernel.found, index); }
 }
 

@@ -17,14 +17,14 @@ namespace flotilla::c_api {
 [[nodiscard]] std::span<flotilla_argument const> arguments_of(flotilla_argument const* first,
                                                               std::size_t count);
 
-/// Where an argument is: the rest of a buffer on a device that begins with it, or an address in
+/// Where an argument is: the part of a buffer on a device that the kernel uses, or an address in
 /// pinned memory.
 using argument_memory = std::variant<device_span<std::byte>, void*>;
 
 /// Rethrows the current exception, and adds the kernel and the index of the argument to its text.
 [[noreturn]] void refuse_argument(untyped_kernel const& kernel, std::size_t index);
 /// @throws refused_call, wrong_runtime, invalid_argument
-[[nodiscard]] argument_memory memory_of(flotilla_place const& where, held_kernel const& kernel,
+[[nodiscard]] argument_memory memory_of(flotilla_argument const& given, held_kernel const& kernel,
                                         std::size_t index);
 
 /// Appends an argument to an untyped_launch or untyped_data_launch.
@@ -36,7 +36,7 @@ void append_argument(Launch& to, std::size_t index, flotilla_argument const& giv
     to.append(given.value, given.bytes);
     return;
   }
-  argument_memory const memory = memory_of(given.place, kernel, index);
+  argument_memory const memory = memory_of(given, kernel, index);
   if (auto const* const on_device = std::get_if<device_span<std::byte>>(&memory)) {
     to.append(*on_device);
     return;

@@ -14,7 +14,7 @@ module module_tests
     end function
   end interface
   integer(c_size_t), parameter :: bytes_of_double = 8
-  public :: sizes, shapes, launches, arguments_of_every_kind, functions, recordings, flows, errors
+  public :: sizes, launches, arguments_of_every_kind, functions, recordings, flows, errors
   public :: kernels
 contains
   !> requirement: the default size of each struct is its size
@@ -258,17 +258,6 @@ contains
       flotilla_invalid_argument, 'write_word', 'a negative number of threads')
     call expect(flotilla_text(c_null_ptr) == '', 'the text of a null pointer')
   end subroutine
-
-  !> requirement: a shape has enough blocks, for each kind of integers
-  subroutine shapes
-    type(flotilla_shape) :: shape
-    shape = flotilla_over(513, 256)
-    call expect(all(shape%grid == [3, 1, 1]) .and. all(shape%block == [256, 1, 1]), 'a shape')
-    shape = flotilla_over(512_c_int64_t, 256)
-    call expect(shape%grid(1) == 2, 'a shape for an integer of 8 bytes')
-    shape = flotilla_over(2_c_int64_t**40, 256_c_int64_t)
-    call expect(shape%grid(1) == 0, 'too many blocks are an empty grid')
-  end subroutine
 end module
 
 program module_test
@@ -278,6 +267,7 @@ program module_test
   use module_tests
   use trace_tests
   use log_tests
+  use bulk_tests
   implicit none
   type(flotilla_runtime_options) :: options
   type(flotilla_runtime) :: rt
@@ -290,6 +280,7 @@ program module_test
   call ok(flotilla_runtime_create(options, rt), 'runtime_create')
   call ok(flotilla_load(rt, kernels(), program), 'load')
   call launches(rt, program)
+  call bulks(rt, program)
   call arguments_of_every_kind(rt, program)
   call functions(rt)
   call recordings(rt, program)

@@ -72,9 +72,12 @@ static inline flotilla_shape flotilla_over(uint32_t threads, uint32_t block) {
  * buffer may be pinned memory. */
 typedef struct flotilla_argument {
   void const* value; /**< null: `place` is the argument */
-  size_t bytes;      /**< the size of the value */
-  /** For flotilla_submit_bulk: the distance in bytes between the values of two items. 0: all items
-   * have the same value. */
+  /** The size of the value. Of a place: how many bytes the kernel uses there. Only FLOTILLA_CHECK
+   * needs this. 0: all bytes up to the end of the buffer, or if the place has a stride, `stride`
+   * bytes. */
+  size_t bytes;
+  /** For flotilla_submit_bulk: the distance in bytes between the values, or the places, of two
+   * items. 0: all items have the same. */
   size_t stride;
   flotilla_place place; /**< must be in a buffer */
 } flotilla_argument;
@@ -126,8 +129,8 @@ FLOTILLA_C_EXPORT flotilla_status flotilla_submit_launch(
 
 /** Submits `items` launches of a kernel, which may run in parallel and on several devices, with one
  * ticket. The options apply to each item. Argument i of item k is the value at
- * `arguments[i].value` + k * `arguments[i].stride`; places are the same for all items. The values
- * are copied. The ticket is ready when all items have ended; without items, at once. If items fail,
+ * `arguments[i].value` + k * `arguments[i].stride`, or the place as many bytes behind
+ * `arguments[i].place`. The values are copied. The ticket is ready when all items have ended; without items, at once. If items fail,
  * the ticket reports FLOTILLA_BULK_FAILED with the smallest index.
  * @param ticket  Must not be null.
  * @return FLOTILLA_BULK_FAILED  An item was refused. The items before it run. */
