@@ -32,14 +32,13 @@ void untyped_launch::check_next(std::size_t bytes) const {
   };
   if (size_ >= signature_.parameters.size()) {
     throw invalid_argument(subject() + "the kernel has only " +
-                           count_of_parameters(signature_.parameters.size()) + ", but " +
-                           std::to_string(bytes) + " bytes were appended");
+                           count_of_parameters(signature_.parameters.size()) +
+                           ", but got another argument, of " + std::to_string(bytes) + " bytes");
   }
   std::size_t const expected = signature_.parameters[size_].bytes;
   if (bytes != expected) {
-    throw invalid_argument(subject() + std::to_string(bytes) +
-                           " bytes were appended, but the parameter has " +
-                           std::to_string(expected) + " bytes");
+    throw invalid_argument(subject() + "it has " + std::to_string(bytes) +
+                           " bytes, but the parameter has " + std::to_string(expected) + " bytes");
   }
 }
 
@@ -52,9 +51,8 @@ untyped_launch& untyped_launch::append_range(detail::device_range const& range, 
 
 void untyped_launch::refuse_incomplete() const {
   throw invalid_argument("kernel '" + std::string{signature_.name} + "' has " +
-                         count_of_parameters(signature_.parameters.size()) + ", but only " +
-                         std::to_string(size_) +
-                         (size_ == 1 ? " argument was" : " arguments were") + " appended");
+                         count_of_parameters(signature_.parameters.size()) + ", but got only " +
+                         std::to_string(size_) + (size_ == 1 ? " argument" : " arguments"));
 }
 
 launch untyped_launch::finish() const& { return complete(); }

@@ -67,11 +67,11 @@ TEST_P(UntypedKernel, RefusesWrongSizesByName) {
   std::uint64_t const wide = 1;
   untyped_launch next = launch_of("write_value");
   EXPECT_THAT(thrown<invalid_argument>([&] { next.append(&wide, 4); }),
-              AllOf(HasSubstr("'write_value', argument 0"), HasSubstr("4 bytes were appended"),
+              AllOf(HasSubstr("'write_value', argument 0"), HasSubstr("it has 4 bytes"),
                     HasSubstr("has 8 bytes")));
   next.append(word.buffer());
   EXPECT_THAT(thrown<invalid_argument>([&] { next.append(&wide, sizeof wide); }),
-              AllOf(HasSubstr("'write_value', argument 1"), HasSubstr("8 bytes were appended"),
+              AllOf(HasSubstr("'write_value', argument 1"), HasSubstr("it has 8 bytes"),
                     HasSubstr("has 4 bytes")));
   EXPECT_THAT(thrown<invalid_argument>([&] { next.append(word.buffer()); }),
               HasSubstr("'write_value', argument 1"));
