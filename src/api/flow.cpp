@@ -180,6 +180,10 @@ placed_data wait_for_host(datum& which, bool for_update) {
   return which.owner->wait_for_host(which, for_update);
 }
 
+void wait_until_unused(datum& which) { which.owner->wait_until_unused(which); }
+
+bool is_used(datum& which) { return which.owner->open_task_at_end(which).has_value(); }
+
 void prefetch(datum& which, std::optional<device_ordinal> to) {
   which.owner->prefetch(which, place_of(*which.owner, to));
 }

@@ -15,6 +15,7 @@
 #include <cstring>
 #include <string_view>
 
+#include <flotilla/detail/wait_interruption.hpp>
 #include <flotilla/error/error.hpp>
 
 #include "compiler/file_io.hpp"
@@ -87,13 +88,17 @@ class spawn_plan {
 };
 
 /// Reads what the child writes until nobody can write any more. @return false at the deadline
+/// @throws error  The wait was interrupted.
 bool read_until(int from, clock::time_point deadline, std::string& output) {
+  using waits = flotilla::detail::interruptible_waits;
+  long long const longest = waits::are_on() ? 50 : 1'000'000;  // milliseconds
   std::array<char, 16384> part;
   for (;;) {
+    waits::check();
     auto const left = std::chrono::ceil<std::chrono::milliseconds>(deadline - clock::now()).count();
     if (left <= 0) { return false; }
     pollfd wanted{from, POLLIN, 0};
-    int const ready = ::poll(&wanted, 1, static_cast<int>(std::min<long long>(left, 1000000)));
+    int const ready = ::poll(&wanted, 1, static_cast<int>(std::min<long long>(left, longest)));
     if (ready <= 0) { continue; }  // a signal, or the time is over
     ssize_t const count = ::read(from, part.data(), part.size());
     if (count < 0 && errno == EINTR) { continue; }
@@ -135,7 +140,13 @@ child_result run_program(std::vector<std::string> const& arguments, clock::time_
   }
   to.close();
   child_result result{};
-  result.was_timed_out = !read_until(from.get(), deadline, result.output);
+  try {
+    result.was_timed_out = !read_until(from.get(), deadline, result.output);
+  } catch (...) {
+    ::kill(-child, SIGKILL);
+    static_cast<void>(wait_for(child));
+    throw;
+  }
   if (result.was_timed_out) { ::kill(-child, SIGKILL); }
   result.succeeded = wait_for(child) && !result.was_timed_out;
   return result;

@@ -75,6 +75,11 @@ FLOTILLA_EXPORT datum* make_token(flow& owner, std::string_view label);
 [[nodiscard]] FLOTILLA_EXPORT std::vector<std::unique_ptr<datum, datum_deleter>> divide(
     datum& whole, std::span<std::size_t const> tile);
 [[nodiscard]] FLOTILLA_EXPORT placed_data wait_for_host(datum& which, bool for_update);
+/// Waits until no task uses the pageable memory of the program from which the data were made. The
+/// end of the data waits in the same way, but cannot throw. @throws error, would_deadlock
+FLOTILLA_EXPORT void wait_until_unused(datum& which);
+/// Returns whether `wait_until_unused` would wait.
+[[nodiscard]] FLOTILLA_EXPORT bool is_used(datum& which);
 /// @throws invalid_argument  There is no such tile.
 [[noreturn]] FLOTILLA_EXPORT void refuse_tile(std::span<std::size_t const> index,
                                               std::span<std::size_t const> extents);

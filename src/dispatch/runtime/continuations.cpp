@@ -5,6 +5,8 @@
 #include <thread>
 #include <utility>
 
+#include <flotilla/detail/wait_interruption.hpp>
+
 #include "dispatch/waiting/waits.hpp"
 
 namespace flotilla::dispatch {
@@ -176,6 +178,7 @@ void continuations::wait_until_idle(slow_waits::wait age) const {
     }
     shared.long_waits.look_at(age);
     // Another thread runs a continuation. User code may take any time, so sleep between the checks.
+    detail::interruptible_waits::check();
     std::this_thread::sleep_for(sleep_time(round));
   }
 }

@@ -2,10 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dispatch/runtime/memory.hpp"
 
+#include <chrono>
 #include <cstdio>
 #include <exception>
 #include <string>
+#include <thread>
 
+#include <flotilla/detail/wait_interruption.hpp>
 #include <flotilla/error/error.hpp>
 
 #include "base/process_end.hpp"
@@ -26,6 +29,21 @@ std::string use_of(device_driver& driver) {
   }
   return "; " + std::to_string(free) + " of the device's " + std::to_string(total) +
          " bytes are free, and buffers of this runtime hold " + held + " bytes of it";
+}
+
+/// As cuCtxSynchronize, but can be interrupted. Does nothing for a caller that cannot.
+void wait_for_streams(device_driver& driver) {
+  auto const is_busy = [&driver] {
+    bool any = false;
+    driver.lanes().for_each_busy([&](lane const& each) {
+      any = any || driver.context().api().stream_query(each.stream()) == CUDA_ERROR_NOT_READY;
+    });
+    return any;
+  };
+  while (detail::interruptible_waits::are_on() && is_busy()) {
+    detail::interruptible_waits::check();
+    std::this_thread::sleep_for(std::chrono::milliseconds{1});
+  }
 }
 
 }  // namespace
@@ -115,6 +133,7 @@ void memory::flush_printf() const {
       std::rethrow_exception(shared_.faults.failure_of_all()->error);
     }
     operations_.run(i, [&](device_driver& driver) {
+      wait_for_streams(driver);
       CUresult const answer = driver.context().api().ctx_synchronize();
       shared_.faults.note(answer, i);
       driver::check(answer, "cuCtxSynchronize", driver.context().subject());

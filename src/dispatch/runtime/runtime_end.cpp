@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include <flotilla/detail/wait_interruption.hpp>
 #include <flotilla/task/callable.hpp>
 
 #include "base/log.hpp"
@@ -35,6 +36,7 @@ void runtime_state::end(runtime_state& runtime) noexcept {
   // In a child of fork(), the other threads that used the runtime do not exist. So use nothing of
   // the runtime.
   if (runtime.usage.is_forked()) { return; }
+  detail::interruptible_waits const never{nullptr, nullptr};
   runtime.usage.close();
   // User code inside a callable or continuation can end a static runtime by calling std::exit. The
   // shutdown would wait for that user code, and that user code waits for the shutdown.

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include <flotilla/detail/wait_interruption.hpp>
 #include <flotilla/error/error.hpp>
 
 #include "dispatch/task/callable_frame.hpp"
@@ -13,15 +14,16 @@
 namespace flotilla::dispatch {
 
 context::lease control::take_lease(device_driver& device) const {
-  if (callable_frame::innermost(shared_.id) == nullptr) { return device.gate().take(); }
-  // This thread is inside a callable, so it holds the lease of another device while it waits for
-  // this lease. Another thread may wait for that other lease. So check for a deadlock every
-  // millisecond.
+  bool const is_inside = callable_frame::innermost(shared_.id) != nullptr;
+  if (!is_inside && !detail::interruptible_waits::are_on()) { return device.gate().take(); }
+  // Inside a callable, this thread holds the lease of another device while it waits for this
+  // lease. Another thread may wait for that other lease. So check for a deadlock every millisecond.
   while (true) {
-    deadlocks_.check_wait_for_lease(device.index());
+    if (is_inside) { deadlocks_.check_wait_for_lease(device.index()); }
+    detail::interruptible_waits::check();
     auto const until = std::chrono::steady_clock::now() + std::chrono::milliseconds{1};
     if (auto lease = device.gate().take_until(until)) {
-      deadlocks_.clear();
+      if (is_inside) { deadlocks_.clear(); }
       return std::move(*lease);
     }
   }

@@ -6,6 +6,8 @@
 #include <chrono>
 #include <optional>
 
+#include <flotilla/detail/wait_interruption.hpp>
+
 #include "dispatch/device/device_set.hpp"
 #include "dispatch/waiting/backoff.hpp"
 #include "dispatch/waiting/continuation_runner.hpp"
@@ -39,6 +41,7 @@ class waiter {
   [[nodiscard]] parts const& with() const noexcept { return parts_; }
 
   /// Waits until `wait` is done. @return false if the deadline has passed first.
+  /// @throws error  The wait was interrupted (interruptible_waits).
   template <class Wait>
   bool until(Wait& wait, deadline until = std::nullopt) const {
     backoff state{parts_.shared.single_threaded};
@@ -56,11 +59,12 @@ class waiter {
           wait.age().begun = state.begun();
         }
         parts_.shared.long_waits.look_at(wait.age());
+        interruptible_waits::check();
       }
       if (moved) {
         state.reset();
       } else {
-        wait.idle(state, until);
+        wait.idle(state, interruptible_waits::are_on() && !until ? soon() : until);
       }
     }
     return true;
@@ -73,6 +77,13 @@ class waiter {
   [[nodiscard]] bool sleep_until_ended(task_id id) const;
 
  private:
+  using interruptible_waits = flotilla::detail::interruptible_waits;
+  /// The deadline of one idle round of a wait that can be interrupted, which must not sleep in the
+  /// driver.
+  [[nodiscard]] static deadline soon() {
+    return std::chrono::steady_clock::now() + std::chrono::milliseconds{50};
+  }
+
   parts const parts_;
 };
 

@@ -146,7 +146,7 @@ bool idle_wait::sleep() const {
 void idle_wait::idle(backoff& state, waiter::deadline until) const {
   policy_table const& policies = waiter_.with().policies;
   wait_policy const policy = policies.of_busy_devices(policies.resolved(wait_policy::automatic));
-  if (policy == wait_policy::blocking && sleep()) { return state.reset(); }
+  if (policy == wait_policy::blocking && !until && sleep()) { return state.reset(); }
   policies.idle(policy, state.next_round(), until);
 }
 

@@ -6,6 +6,7 @@
 #include <exception>
 #include <utility>
 
+#include <flotilla/detail/wait_interruption.hpp>
 #include <flotilla/error/error.hpp>
 
 #include "base/access.hpp"
@@ -98,6 +99,7 @@ detail::datum* flow_state::make_token(std::string_view label) {
 }
 
 void flow_state::retire(std::unique_ptr<detail::datum> which) noexcept {
+  detail::interruptible_waits const never{nullptr, nullptr};
   // The data keep the flow alive, and the flow must not be destroyed while its mutex is locked.
   std::shared_ptr<flow_state> const owner = which->owner;
   dispatch::runtime_state const* const alive = dispatch::runtime_registry::find(owner->number_);
@@ -122,6 +124,24 @@ void flow_state::retire(std::unique_ptr<detail::datum> which) noexcept {
     lock.lock();
   }
   owner->planner_.tiles().release(*over);
+}
+
+std::optional<task_id> flow_state::open_task_at_end(detail::datum& which) {
+  std::lock_guard const lock{mutex_};
+  // As tiler::end, which says what ends together with the data.
+  detail::datum* each = &which;
+  while (each->whole != nullptr) {
+    if (auto const open = host_.open_task_at_end(*each)) { return open; }
+    partition const& tiles = *each->whole->tiles;
+    if (tiles.open != 1 || tiles.orphan == nullptr) { return {}; }
+    each = each->whole;
+  }
+  if (each == &which && which.is_divided()) { return {}; }
+  return host_.open_task_at_end(*each);
+}
+
+void flow_state::wait_until_unused(detail::datum& which) {
+  while (auto const open = open_task_at_end(which)) { host_.wait_for(*open); }
 }
 
 tile_list flow_state::divide(detail::datum& whole, triple const& tile) {

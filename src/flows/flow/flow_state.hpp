@@ -73,6 +73,10 @@ class flow_state : public std::enable_shared_from_this<flow_state> {
   void repeat(std::size_t count, std::function<void()> const& iteration);
   /// Waits until the data are valid on the host. @return where they are.
   [[nodiscard]] detail::placed_data wait_for_host(detail::datum& which, bool for_update);
+  /// See detail::wait_until_unused.
+  void wait_until_unused(detail::datum& which);
+  /// Returns a task for which `wait_until_unused` would wait.
+  [[nodiscard]] std::optional<task_id> open_task_at_end(detail::datum& which);
   /// Starts to copy the data to a place.
   void prefetch(detail::datum& which, place to);
   [[nodiscard]] bool is_valid_at(detail::datum& which, place where);
