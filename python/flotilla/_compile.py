@@ -2,12 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compiles kernels for CPU devices, as flotilla_add_kernels does in CMake projects."""
 
+from __future__ import annotations
+
 import os
 
 from ._core import BadImage, Error
 
 # The modules that only compile_cpu needs are imported when it is called, because they would make
 # `import flotilla` several times as slow.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import pathlib
+    from collections.abc import Iterable, Sequence
 
 # As in flotilla_add_kernels.cmake, which explains them.
 _FLAGS = [
@@ -18,7 +24,9 @@ _FLAGS = [
 _GNU_FLAGS = ["-fno-gnu-unique", "-fcheck-new"]
 
 
-def compile_cpu(*sources, flags=(), compiler=None):
+def compile_cpu(
+    *sources: str | os.PathLike[str], flags: Iterable[str] = (), compiler: str | None = None
+) -> bytes:
     """Compiles kernel sources, and returns an image for CPU devices as bytes.
 
     sources   Paths of .cu files, or texts of sources. A text has a line break.
@@ -45,7 +53,7 @@ def compile_cpu(*sources, flags=(), compiler=None):
         return _compile(work, _files(sources, work), compile_with, list(flags))
 
 
-def _files(sources, work):
+def _files(sources: Iterable[str | os.PathLike[str]], work: pathlib.Path) -> list[pathlib.Path]:
     """Returns the paths of the sources. Writes texts to files."""
     files = []
     for index, source in enumerate(sources):
@@ -60,7 +68,9 @@ def _files(sources, work):
     return files
 
 
-def _compile(work, files, compiler, user_flags):
+def _compile(
+    work: pathlib.Path, files: Sequence[pathlib.Path], compiler: list[str], user_flags: list[str]
+) -> bytes:
     kernels = type(work)(__file__).parent / "kernels"
     is_gnu = "Free Software Foundation" in _run([*compiler, "--version"])
     flags = _FLAGS + (_GNU_FLAGS if is_gnu else []) + [f"-I{kernels / 'include'}"] + user_flags
@@ -78,7 +88,7 @@ def _compile(work, files, compiler, user_flags):
     return (work / "cpu.so").read_bytes()
 
 
-def _run(command):
+def _run(command: Sequence[str | os.PathLike[str]]) -> str:
     import subprocess
 
     done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -82,6 +82,8 @@ class appender {
     }
     if (buffer->is_pinned()) {
       append_address_of(buffer->address());
+    } else if (type_ != nullptr && type_->is_read_only) {
+      to_.append(device_span<std::byte const>{buffer->on_device()});
     } else {
       to_.append(buffer->on_device());
     }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <nanobind/stl/string.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -126,7 +127,10 @@ class column_reader {
     check_count(rows.shape);
     auto const stride = rows.shape[0] == 0 ? 0 : rows.bytes() / rows.shape[0];
     std::uint32_t const offset = parameter().offset;
-    append_argument(next_, *kernel_.owner, *kernel_.signature, buffer, kept_);
+    // Each item uses one row, which the check of the order must know.
+    py_buffer first = rows;
+    first.shape[0] = std::min<std::size_t>(first.shape[0], 1);
+    append_argument(next_, *kernel_.owner, *kernel_.signature, nb::cast(std::move(first)), kept_);
     columns_.push_back({nullptr, rows.address(), static_cast<std::ptrdiff_t>(stride), offset,
                         sizeof(std::uintptr_t)});
   }

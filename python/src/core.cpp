@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <chrono>
-#include <thread>
+#include <cstdio>
+#include <cstdlib>
 #include <vector>
 
 #include <unistd.h>
 
 #include "deferred.hpp"
+#include "log.hpp"
 
 namespace flotilla::python {
 
@@ -37,6 +39,18 @@ std::vector<bool> isolated_devices_of(runtime const& of) {
   return made;
 }
 
+/// Makes `exit` end the process at once, without the functions that were registered before. They
+/// would wait for kernels: so do the CPU devices and the driver of GPUs.
+void end_process_at_exit() noexcept {
+  static int const registered = ::on_exit(
+      [](int status, void* /*unused*/) {
+        std::fflush(nullptr);
+        ::_exit(status);
+      },
+      nullptr);
+  static_cast<void>(registered);
+}
+
 /// Clears a flag at the end of the block, also after an exception.
 class closing_scope {
  public:
@@ -51,11 +65,6 @@ class closing_scope {
 
 }  // namespace
 
-void sleep_without_gil() {
-  nb::gil_scoped_release const released;
-  std::this_thread::sleep_for(std::chrono::milliseconds{1});
-}
-
 runtime_core::runtime_core(std::unique_ptr<runtime> made, bool is_single_threaded,
                            error_handler on_error)
     : runtime_{std::move(made)},
@@ -69,6 +78,13 @@ runtime_core::runtime_core(std::unique_ptr<runtime> made, bool is_single_threade
 
 runtime_core::~runtime_core() {
   all_cores().erase(this);
+  if (runtime_ != nullptr && !is_freed_ && !is_in_child()) {
+    if (wait_for_end()) {
+      destroy_late();
+    } else {
+      abandon();
+    }
+  }
   end();
 }
 
@@ -86,15 +102,17 @@ void runtime_core::close() {
         "can end");
   }
   core_ptr const self = shared_from_this();
-  while (is_closing_) { sleep_without_gil(); }
-  if (is_closed_) { return; }
+  interruptible_call waiting{give_up_, &was_interrupted_};
+  while (is_closing_) { waiting.sleep(); }
+  if (is_freed_) { return; }
   is_closed_ = is_closing_ = true;
   closing_scope const closing{is_closing_};
   runtime_->close();
   without_gil([this] { runtime_->wait_idle(); });
-  while (calls_ != 0) { sleep_without_gil(); }
+  while (calls_ != 0) { waiting.sleep(); }
   destroy_late();
   free_parts();
+  is_freed_ = true;
   if (parts_.empty()) { end(); }
   release_collected();
 }
@@ -104,19 +122,63 @@ void runtime_core::close_all() noexcept {
   for (runtime_core* const each : all_cores()) {
     if (core_ptr held = each->weak_from_this().lock()) { open.push_back(std::move(held)); }
   }
+  bool was_interrupted = false;
   for (core_ptr const& each : open) {
-    if (each->is_in_child()) { continue; }
-    try {
-      each->close();
-    } catch (std::exception const&) {  // the interpreter ends anyway
-    }
+    if (!each->is_in_child()) { each->close_at_exit(was_interrupted); }
   }
+}
+
+void runtime_core::close_at_exit(bool& was_interrupted) noexcept {
+  // After Ctrl-C, a person wants the process to end. So other tasks have only a moment to end.
+  constexpr std::chrono::seconds moment{1};
+  if (was_interrupted || was_interrupted_) {
+    give_up_ = interruptible_call::clock::now() + (was_interrupted ? moment / 1000 : moment);
+  }
+  try {
+    return close();
+  } catch (nb::python_error const&) { was_interrupted = true; } catch (std::exception const&) {
+    if (!give_up_) { return; }  // the interpreter ends anyway
+  }
+  write_error(
+      "the program ends without waiting for tasks that have not ended, because their wait was "
+      "interrupted");
+  abandon();
+}
+
+bool runtime_core::wait_for_end() noexcept {
+  nb::error_scope const outer;  // a destructor may run while an exception is raised
+  runtime_->close();
+  try {
+    interruptible_call{}.run([this] { runtime_->wait_idle(); });
+  } catch (nb::python_error& raised) {
+    if (raised.matches(PyExc_KeyboardInterrupt)) {
+      PyErr_SetInterrupt();  // raises it again where exceptions can be raised
+    } else {
+      raised.discard_as_unraisable("the end of a runtime");
+    }
+    return false;
+  } catch (std::exception const&) {  // inside a function of a task: the runtime reports it
+  }
+  return true;
+}
+
+void runtime_core::abandon() noexcept {
+  end_process_at_exit();
+  is_freed_ = true;
+  // Kernels may still use all of it.
+  static_cast<void>(runtime_.release());
+  for (std::unique_ptr<late_object>& each : late_) { static_cast<void>(each.release()); }
+  for (std::unique_ptr<std::string const>& each : kept_) { static_cast<void>(each.release()); }
 }
 
 void runtime_core::destroy_late() noexcept {
   if (late_.empty() || inside_function::is_active()) { return; }
-  // Moved out first, because the destructors release the GIL, so that other threads come here too.
-  auto const taken = std::exchange(late_, {});
+  // Moved out first, because is_used and the destructors release the GIL, so that other threads
+  // come here too.
+  auto taken = std::exchange(late_, {});
+  for (std::unique_ptr<late_object>& each : taken) {
+    if (each->is_used()) { late_.push_back(std::move(each)); }
+  }
 }
 
 void runtime_core::free_parts() noexcept {
@@ -129,7 +191,7 @@ void runtime_core::free_parts() noexcept {
 
 void runtime_core::remove(owned_part& part) noexcept {
   parts_.erase(&part);
-  if (is_closed_ && !is_closing_ && parts_.empty()) { end(); }
+  if (is_freed_ && !is_closing_ && parts_.empty()) { end(); }
 }
 
 void runtime_core::end() noexcept {

@@ -9,6 +9,7 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -17,6 +18,8 @@
 #include <sys/types.h>
 
 #include <flotilla/runtime.hpp>
+
+#include "signals.hpp"
 
 namespace flotilla::python {
 
@@ -29,6 +32,14 @@ class owned_part {
   /// Frees the C++ object, unless something outside still uses its memory.
   /// @return Whether it is free.
   virtual bool free() noexcept = 0;
+};
+
+/// What a destructor must wait for tasks to destroy, so that it is destroyed later.
+class late_object {
+ public:
+  virtual ~late_object() = default;
+  /// Whether the destructor would wait for a task. Releases the GIL.
+  [[nodiscard]] virtual bool is_used() noexcept = 0;
 };
 
 /// Owns a C++ runtime. Every Python object of the runtime shares the core.
@@ -66,18 +77,23 @@ class runtime_core : public std::enable_shared_from_this<runtime_core> {
   [[nodiscard]] bool is_in_child() const noexcept;
   [[nodiscard]] error_handler const& on_error() const noexcept { return on_error_; }
 
-  /// Calls `function` without the GIL. `close` waits until all such calls have returned.
+  /// Calls `function` without the GIL. `close` waits until all such calls have returned. An
+  /// exception of a signal handler, such as that of Ctrl-C, ends the waits inside `function`.
   template <class F>
   auto without_gil(F&& function) {
     busy_call const busy{*this};
-    nb::gil_scoped_release const released;
-    return std::forward<F>(function)();
+    interruptible_call call{give_up_, &was_interrupted_};
+    return call.run(std::forward<F>(function));
   }
+  /// Notes that a wait has ended without an interruption.
+  void note_wait() noexcept { was_interrupted_ = false; }
 
-  /// Refuses new tasks, waits for all tasks, and frees everything. The second call does nothing.
+  /// Refuses new tasks, waits for all tasks, and frees everything. If the wait is interrupted, the
+  /// next call goes on. After that, a call does nothing.
   /// @throws would_deadlock  The caller is inside a function of a task. Nothing was closed.
   void close();
-  /// Closes all runtimes of the process, at the end of the interpreter.
+  /// Closes all runtimes of the process, at the end of the interpreter. If a signal handler raises,
+  /// or has interrupted an earlier wait, tasks that have not ended are abandoned.
   static void close_all() noexcept;
 
   /// Keeps a text or the bytes of an image until the C++ runtime has ended.
@@ -85,9 +101,9 @@ class runtime_core : public std::enable_shared_from_this<runtime_core> {
     return *kept_.emplace_back(std::make_unique<std::string const>(std::move(bytes)));
   }
 
-  /// Destroys an object later: in `close`, or in a call of `destroy_late` outside of functions of
-  /// tasks. For objects whose destructors wait for tasks.
-  void destroy_later(std::shared_ptr<void> object) { late_.push_back(std::move(object)); }
+  /// Destroys an object later: in `close`, or in a call of `destroy_late` when it is not used any
+  /// more. Functions of tasks, and destructors of Python objects, must not wait for tasks.
+  void destroy_later(std::unique_ptr<late_object> object) { late_.push_back(std::move(object)); }
   void destroy_late() noexcept;
 
   void add(owned_part& part) { parts_.insert(&part); }
@@ -108,6 +124,11 @@ class runtime_core : public std::enable_shared_from_this<runtime_core> {
   [[noreturn]] static void refuse_closed();
   void free_parts() noexcept;
   void end() noexcept;
+  /// Waits until no task is open, for the destructor. @return false if the wait was interrupted
+  [[nodiscard]] bool wait_for_end() noexcept;
+  void close_at_exit(bool& was_interrupted) noexcept;
+  /// Leaves the C++ runtime, and what it uses, until the process ends.
+  void abandon() noexcept;
 
   std::unique_ptr<runtime> runtime_;
   bool const is_single_threaded_;
@@ -116,17 +137,17 @@ class runtime_core : public std::enable_shared_from_this<runtime_core> {
   pid_t const process_;
   error_handler on_error_;
   bool is_closed_ = false;
-  bool is_closing_ = false;  // whether a thread is inside `close`
-  std::size_t calls_ = 0;    // how many threads are inside `without_gil`
+  bool is_closing_ = false;       // whether a thread is inside `close`
+  bool is_freed_ = false;         // whether `close` has ended
+  bool was_interrupted_ = false;  // whether the last wait was interrupted
+  std::optional<interruptible_call::clock::time_point> give_up_;  // when waits end
+  std::size_t calls_ = 0;  // how many threads are inside `without_gil`
   std::set<owned_part*> parts_;
   std::vector<std::unique_ptr<std::string const>> kept_;
-  std::vector<std::shared_ptr<void>> late_;  // what `destroy_later` has got
+  std::vector<std::unique_ptr<late_object>> late_;  // what `destroy_later` has got
 };
 
 using core_ptr = std::shared_ptr<runtime_core>;
-
-/// Lets other Python threads run for a millisecond. The caller must hold the GIL.
-void sleep_without_gil();
 
 /// Marks that the current thread runs a Python function for a runtime, until the end of the block.
 class inside_function {

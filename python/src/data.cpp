@@ -20,7 +20,7 @@ namespace flotilla::python {
 namespace {
 
 /// Data that the program has closed or dropped.
-struct ended_data {
+struct ended_data final : late_object {
   datum_pointer state;
   data_memory memory;
 
@@ -28,8 +28,16 @@ struct ended_data {
       : state{std::move(of)}, memory{std::move(at)} {}
   ended_data(ended_data const&) = delete;
   ended_data& operator=(ended_data const&) = delete;
+  bool is_used() noexcept override {
+    nb::gil_scoped_release const released;
+    try {
+      return detail::is_used(*state);
+    } catch (std::exception const&) {  // no memory: the destructor waits
+      return false;
+    }
+  }
   /// Waits until no task uses pageable memory of the program, and releases it afterwards.
-  ~ended_data() {
+  ~ended_data() override {
     {
       nb::gil_scoped_release const released;
       state.reset();
@@ -114,24 +122,30 @@ std::string held_data::text() const {
   return kind + (label_.empty() ? " without a label" : " '" + label_ + "'");
 }
 
-held_data::user::user(std::shared_ptr<held_data> data) : data_{std::move(data)} {
+held_data::user::user(std::shared_ptr<held_data> data) : user{data->calls_, data} {
   static_cast<void>(data_->flow_->owner()->usable());
   if (data_->is_closed_) {
     throw invalid_handle(data_->text() + " cannot be used: close() was called");
   }
-  ++data_->calls_;
 }
 
 void held_data::close() {
-  if (is_closed_) { return; }
+  if (is_closed_ && (state_ == nullptr || exports_ != 0)) { return; }
   if (calls_ != 0 && inside_function::is_active()) {
     throw would_deadlock("close(): another thread uses " + text() +
                          ", and may wait for the task that calls close()");
   }
   std::shared_ptr<held_data> const self = shared_from_this();
   is_closed_ = true;
-  while (calls_ != 0) { sleep_without_gil(); }
-  if (exports_ == 0) { end_state(); }
+  interruptible_call waiting;
+  while (calls_ != 0) { waiting.sleep(); }
+  if (state_ == nullptr || exports_ != 0) { return; }
+  runtime_core& owner = *flow_->owner();
+  if (!inside_function::is_active() && !owner.is_in_child()) {
+    user const use{calls_, self};
+    owner.without_gil([&use] { detail::wait_until_unused(use.state()); });
+  }
+  if (calls_ == 0) { end_state(); }
 }
 
 void held_data::end_export() noexcept {
@@ -179,9 +193,10 @@ void held_data::end_state() noexcept {
     static_cast<void>(memory.array.release());
     return;
   }
-  auto ended = std::make_shared<ended_data>(std::move(state), std::move(memory));
-  // A task that runs the caller cannot wait for the tasks that use the data.
-  if (inside_function::is_active()) { owner.destroy_later(std::move(ended)); }
+  auto ended = std::make_unique<ended_data>(std::move(state), std::move(memory));
+  // The destructor would wait for the tasks that use the data. But a task that runs the caller
+  // cannot wait, and Ctrl-C could not end the wait.
+  if (inside_function::is_active() || ended->is_used()) { owner.destroy_later(std::move(ended)); }
 }
 
 detail::datum_use used_data::add(flow_core const& flow, py_use const& use) {

@@ -65,6 +65,9 @@ class held_data final : public owned_part, public std::enable_shared_from_this<h
     [[nodiscard]] detail::datum& state() const noexcept { return *data_->state_; }
 
    private:
+    friend class held_data;
+    /// For `close`, after which the data cannot be used otherwise.
+    user(std::size_t& calls, std::shared_ptr<held_data> data) : data_{std::move(data)} { ++calls; }
     std::shared_ptr<held_data> data_;
   };
 

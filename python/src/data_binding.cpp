@@ -41,6 +41,7 @@ class py_host_view {
     try {
       auto const at = data_->flow().owner()->without_gil(
           [&] { return detail::wait_for_host(use.state(), change_); });
+      data_->flow().owner()->note_wait();
       return array_at(data_->objects(), at, !change_, exporter(data_));
     } catch (...) {
       exit();
@@ -146,7 +147,8 @@ void bind_data(nb::module_& to) {
   using namespace nb::literals;
   nb::class_<py_host_view>(to, "HostView",
                            "A context manager whose value is a NumPy array that views data.")
-      .def("__enter__", &py_host_view::enter)
+      .def("__enter__", &py_host_view::enter,
+           nb::sig("def __enter__(self) -> numpy.typing.NDArray[typing.Any]"))
       .def(
           "__exit__", [](py_host_view& self, nb::args const&) { self.exit(); }, "why"_a);
   nb::class_<py_data>(to, "Data",
@@ -154,13 +156,16 @@ void bind_data(nb::module_& to) {
                       "copies it to where tasks need it. As a context manager, it closes at the "
                       "end of the block; if it was made from an array, it has first copied the "
                       "contents back to it, unless there was an exception.")
-      .def_prop_ro("shape", shape_of_data, "Empty for a token.")
+      .def_prop_ro("shape", shape_of_data,
+                   nb::for_getter(nb::sig("def shape(self, /) -> tuple[int, ...]")),
+                   "Empty for a token.")
       .def_prop_ro("dtype", [](py_data const& d) { return d.held->objects().element.name(); })
       .def_prop_ro("closed", [](py_data const& d) { return d.held->is_closed(); })
       .def("wait", wait_for,
            "Waits until the contents are on the host. Data that were made from an array are then "
            "in this array. Raises the error of the task that should have written them.")
-      .def("get", copy_of, "Waits, and returns the contents as a new NumPy array.")
+      .def("get", copy_of, nb::sig("def get(self) -> numpy.typing.NDArray[typing.Any]"),
+           "Waits, and returns the contents as a new NumPy array.")
       .def(
           "view",
           [](py_data const& of, bool change) {

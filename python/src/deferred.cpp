@@ -63,4 +63,6 @@ void release_collected() noexcept {
 
 void stop_releasing() noexcept { collected().has_stopped.store(true); }
 
+bool has_stopped_releasing() noexcept { return collected().has_stopped.load(); }
+
 }  // namespace flotilla::python

@@ -20,6 +20,8 @@ void release_collected() noexcept;
 
 /// From now on, `release_later` releases nothing, because the interpreter ends.
 void stop_releasing() noexcept;
+/// Whether `stop_releasing` was called. Then a thread of the runtime must not take the GIL.
+[[nodiscard]] bool has_stopped_releasing() noexcept;
 
 /// A reference to a Python object that C++ code without the GIL may copy and destroy.
 class shared_object {

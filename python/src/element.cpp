@@ -230,6 +230,10 @@ char element_type::letter() const noexcept {
 
 element_type element_type_of(nb::handle dtype) {
   if (nb::isinstance<nb::str>(dtype)) { return find_type(nb::cast<std::string>(dtype)); }
+  if (nb::getattr(dtype, "isnative", nb::none()).ptr() == Py_False) {
+    refuse_type("'" + nb::cast<std::string>(nb::str(dtype)) +
+                "', whose byte order is not that of this machine,");
+  }
   nb::object name = nb::getattr(dtype, "name", nb::none());  // a NumPy dtype
   if (!nb::isinstance<nb::str>(name)) { name = nb::getattr(dtype, "__name__", nb::none()); }
   if (!nb::isinstance<nb::str>(name)) { refuse_type(nb::cast<std::string>(nb::repr(dtype))); }

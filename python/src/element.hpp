@@ -32,7 +32,7 @@ struct element_type {
 };
 
 /// Returns the type for a name, a NumPy dtype, or a Python or NumPy type.
-/// @throws invalid_argument  It is no type of an element.
+/// @throws invalid_argument  It is no type of an element, or has another byte order.
 [[nodiscard]] element_type element_type_of(nb::handle dtype);
 /// Returns the type for a format of the buffer protocol. Other formats are opaque.
 [[nodiscard]] element_type element_type_of(char const* format, std::size_t bytes) noexcept;

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <new>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -117,9 +118,7 @@ void set_cause(nb::object const& to, std::exception_ptr const& cause) {
 nb::object convert(std::exception_ptr const& why) {
   try {
     std::rethrow_exception(why);
-  } catch (python_failure const& e) {
-    return nb::borrow(e.raised());
-  } catch (invalid_handle const& e) {
+  } catch (python_failure const& e) { return e.take(); } catch (invalid_handle const& e) {
     return make(handle, e.what());
   } catch (driver_error const& e) {
     nb::object made = make(driver, e.what());
@@ -204,16 +203,31 @@ void translate(std::exception_ptr const& why, void* /*unused*/) {
 
 }  // namespace
 
-python_failure python_failure::take() {
-  nb::python_error raised;
+python_failure::python_failure(nb::python_error const& raised)
+    : text_{nb::cast<std::string>(nb::handle(raised.type()).attr("__name__"))} {
   nb::object const value = nb::borrow(raised.value());
-  std::string text = nb::cast<std::string>(nb::handle(raised.type()).attr("__name__"));
   try {
     std::string const message = nb::cast<std::string>(nb::str(value));
-    if (!message.empty()) { text += ": " + message; }
+    if (!message.empty()) { text_ += ": " + message; }
   } catch (nb::python_error const&) {  // its __str__ raises
   }
-  return {shared_object{value.ptr()}, std::move(text)};
+  nb::object copy = value;
+  try {
+    copy = nb::module_::import_("flotilla._failures").attr("keep")(value);
+  } catch (nb::python_error const&) {  // no memory: the exception itself is kept
+  }
+  kept_ = std::make_shared<kept_exception>(
+      kept_exception{shared_object{value.ptr()}, shared_object{copy.ptr()}});
+}
+
+nb::object python_failure::take() const {
+  if (std::optional<shared_object> const original = std::exchange(kept_->original, std::nullopt)) {
+    return nb::borrow(original->get());
+  }
+  nb::handle const copy{kept_->copy.get()};
+  try {
+    return nb::module_::import_("flotilla._failures").attr("copy")(copy);
+  } catch (nb::python_error const&) { return nb::borrow(copy); }  // as in the constructor
 }
 
 nb::object exception_of(std::exception_ptr const& why) {

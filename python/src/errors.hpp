@@ -6,6 +6,8 @@
 #include <nanobind/nanobind.h>
 
 #include <exception>
+#include <memory>
+#include <optional>
 #include <string>
 
 #include <flotilla/error/error.hpp>
@@ -23,18 +25,25 @@ class invalid_handle : public error {
 };
 
 /// The exception of a Python function that ran as a task. It may be thrown any number of times.
+///
+/// The library keeps this object, and Python's garbage collector does not see what it keeps. When
+/// Python raises an exception, the exception gets references to frames, and so to the variables of
+/// the code that waits for the task, such as its ticket. So this object keeps an exception only
+/// until it has given it to Python. Later it gives copies (flotilla/_failures.py).
 class python_failure : public std::exception {
  public:
-  /// Takes the exception that the current thread has raised. The caller must hold the GIL.
-  [[nodiscard]] static python_failure take();
+  /// The caller must hold the GIL.
+  explicit python_failure(nb::python_error const& raised);
   [[nodiscard]] char const* what() const noexcept override { return text_.c_str(); }
-  /// The exception. The caller must hold the GIL to use it.
-  [[nodiscard]] PyObject* raised() const noexcept { return raised_.get(); }
+  /// Returns the exception, or a copy if it was returned before. The caller must hold the GIL.
+  [[nodiscard]] nb::object take() const;
 
  private:
-  python_failure(shared_object raised, std::string text)
-      : raised_{std::move(raised)}, text_{std::move(text)} {}
-  shared_object raised_;
+  struct kept_exception {
+    std::optional<shared_object> original;  // empty after it was taken
+    shared_object copy;
+  };
+  std::shared_ptr<kept_exception> kept_;  // the GIL guards it
   std::string text_;
 };
 

@@ -52,7 +52,8 @@ void flow_core::close() {
         "close(): another thread uses the flow, and may wait for the task that calls close()");
   }
   is_closed_ = true;
-  while (calls_ != 0) { sleep_without_gil(); }
+  interruptible_call waiting;
+  while (calls_ != 0) { waiting.sleep(); }
   end();
 }
 
@@ -82,8 +83,9 @@ void repeat(py_flow const& self, std::int64_t count, nb::callable const& iterati
   flow->without_gil([&](flotilla::flow& to) {
     to.repeat(static_cast<std::size_t>(count), [&] {
       nb::gil_scoped_acquire const gil;
-      if (PyErr_CheckSignals() != 0) { throw python_failure::take(); }
-      call_iteration(iteration.ptr());
+      run_signal_handlers();
+      interruptible_call::raise_in_this_thread();
+      iteration();
     });
   });
 }

@@ -253,7 +253,9 @@ void bind_flows(nb::module_& to) {
   made.def("repeat", repeat, "count"_a, "iteration"_a,
            "Calls iteration() `count` times, or replays the tasks that it posts: it must post the "
            "same tasks each time, and do nothing else.")
-      .def("counters", counters_of, "device"_a, "What the flow has done on a device.")
+      .def("counters", counters_of, "device"_a,
+           nb::sig("def counters(self, device: int) -> dict[str, int]"),
+           "What the flow has done on a device.")
       .def(
           "dot",
           [](py_flow const& self) {

@@ -84,6 +84,7 @@ void data_function::add(py_use const& use) {
 }
 
 void data_function::call_on_host() {
+  check_interpreter();
   nb::gil_scoped_acquire const gil;
   // The arrays share the owner of the memory, so the flag tells whether one of them still exists.
   auto const lent = std::make_shared<bool>();
@@ -106,6 +107,7 @@ void data_function::call_on_host() {
 }
 
 void data_function::call(task_context& task) {
+  check_interpreter();
   nb::gil_scoped_acquire const gil;
   view_scope scope;
   nb::list views;
@@ -129,10 +131,12 @@ void bind_data_views(nb::module_& to) {
       to, "DataView",
       "Where the data of a task are on its device, until the function returns. Use the memory only "
       "in work that you enqueue into the stream of the task.")
-      .def_prop_ro("shape",
-                   [](py_data_view const& v) { return tuple_of(v.checked().objects.extents); })
+      .def_prop_ro(
+          "shape", [](py_data_view const& v) { return tuple_of(v.checked().objects.extents); },
+          nb::for_getter(nb::sig("def shape(self, /) -> tuple[int, ...]")))
       .def_prop_ro(
           "strides", [](py_data_view const& v) { return tuple_of(v.checked().strides); },
+          nb::for_getter(nb::sig("def strides(self, /) -> tuple[int, ...]")),
           "The bytes from an item to the next, in each dimension.")
       .def_prop_ro("dtype",
                    [](py_data_view const& v) { return v.checked().objects.element.name(); })

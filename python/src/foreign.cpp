@@ -10,6 +10,8 @@
 
 #include <flotilla/error/error.hpp>
 
+#include "byte_order.hpp"
+
 namespace flotilla::python {
 
 namespace {
@@ -52,9 +54,39 @@ class held_buffer_view {
   Py_buffer view_{};
 };
 
+[[noreturn]] void refuse_order(nb::handle object, std::string const& type) {
+  nb::object const dtype = nb::getattr(object, "dtype", nb::none());
+  throw invalid_argument("the " + type_of(object) + " has elements of the type '" +
+                         (dtype.is_none() ? type : nb::cast<std::string>(nb::str(dtype))) +
+                         "', whose byte order is not that of this machine; convert it, as in "
+                         "array.astype(array.dtype.newbyteorder('='))");
+}
+
+void check_order(nb::handle object, Py_buffer const& view) {
+  if (view.format != nullptr && has_foreign_order(view.format)) {
+    refuse_order(object, view.format);
+  }
+}
+
+/// Checks the member 'descr' of an array interface: a list of (name, type, …), where the type can
+/// be such a list too.
+void check_order_of_members(nb::handle object, nb::handle members) {
+  if (!nb::isinstance<nb::list>(members)) { return; }
+  for (nb::handle const each : nb::borrow<nb::list>(members)) {
+    if (!nb::isinstance<nb::tuple>(each) || nb::len(each) < 2) { continue; }
+    nb::object const type = each[1];
+    if (!nb::isinstance<nb::str>(type)) {
+      check_order_of_members(object, type);
+    } else if (has_foreign_order_typestr(nb::cast<std::string>(type))) {
+      refuse_order(object, nb::cast<std::string>(type));
+    }
+  }
+}
+
 array_view view_buffer(nb::handle object) {
   auto held = std::make_unique<held_buffer_view>(object);
   Py_buffer const& view = held->get();
+  check_order(object, view);
   array_view made;
   made.data = view.buf;
   made.element = element_type_of(view.format, static_cast<std::size_t>(view.itemsize));
@@ -79,7 +111,10 @@ array_view view_cuda_interface(nb::handle object, nb::dict const& all) {
   };
   array_view made;
   made.is_on_gpu = true;
-  made.element = element_type_of_typestr(nb::cast<std::string>(member("typestr")));
+  std::string const type = nb::cast<std::string>(member("typestr"));
+  if (has_foreign_order_typestr(type)) { refuse_order(object, type); }
+  if (all.contains("descr")) { check_order_of_members(object, nb::object(all["descr"])); }
+  made.element = element_type_of_typestr(type);
   nb::tuple const data = nb::cast<nb::tuple>(member("data"));
   if (data.size() != 2) {
     throw invalid_argument("the 'data' of a __cuda_array_interface__ must have two members");
@@ -167,6 +202,7 @@ std::optional<scalar_view> view_scalar(nb::handle object) {
   held_buffer_view const held{object};
   Py_buffer const& view = held.get();
   if (view.ndim != 0 && PyBytes_Check(object.ptr()) == 0) { return std::nullopt; }
+  check_order(object, view);
   auto const* const first = static_cast<std::byte const*>(view.buf);
   element_type const type =
       view.ndim != 0 ? element_type{element_kind::opaque, static_cast<std::uint32_t>(view.len)}

@@ -31,7 +31,8 @@ struct array_view {
 
 /// Returns a view of an array, or empty if the object is no array. The order of the protocols: the
 /// CUDA array interface, the buffer protocol, DLPack.
-/// @throws invalid_argument  The object breaks its protocol.
+/// @throws invalid_argument  The object breaks its protocol, or its numbers have another byte order
+///                           than that of this machine.
 /// @throws nb::python_error  The object refuses to give its memory.
 [[nodiscard]] std::optional<array_view> view_array(nb::handle object);
 
@@ -42,6 +43,7 @@ struct scalar_view {
 };
 
 /// Returns the bytes of an object with the buffer protocol and without dimensions, or empty.
+/// @throws invalid_argument  Its numbers have another byte order than that of this machine.
 [[nodiscard]] std::optional<scalar_view> view_scalar(nb::handle object);
 
 /// The name of the type of an object, for messages.

@@ -55,23 +55,14 @@ class context_scope {
   py_task_context* context_;
 };
 
-/// Calls a function. The caller must hold the GIL.
-/// @throws python_failure  The function raises.
-template <class... Arguments>
-void call_outside(PyObject* function, Arguments&&... arguments) {
-  try {
-    nb::handle{function}(std::forward<Arguments>(arguments)...);
-  } catch (nb::python_error& raised) {
-    raised.restore();
-    throw python_failure::take();
-  }
-}
-
 /// Calls the function of a task. The caller must hold the GIL.
+/// @throws python_failure  The function raises.
 template <class... Arguments>
 void call(PyObject* function, Arguments&&... arguments) {
   inside_function const inside;
-  call_outside(function, std::forward<Arguments>(arguments)...);
+  try {
+    nb::handle{function}(std::forward<Arguments>(arguments)...);
+  } catch (nb::python_error const& raised) { throw python_failure{raised}; }
 }
 
 /// Calls a function for which nobody waits. Prints its exception as Python does for destructors.
@@ -95,7 +86,9 @@ nb::object object_of(std::exception_ptr const& why) {
 
 }  // namespace
 
-void call_iteration(PyObject* function) { call_outside(function); }
+void check_interpreter() {
+  if (has_stopped_releasing()) { throw runtime_closed("the Python interpreter has ended"); }
+}
 
 void call_function(PyObject* function, nb::list arguments) { call(function, *arguments); }
 
@@ -108,6 +101,7 @@ void call_with_context(PyObject* function, task_context& task, nb::list const& a
 callable task_function(nb::handle runtime, nb::handle function) {
   return [owner = shared_object{runtime.ptr()},
           held = shared_object{function.ptr()}](task_context& task) {
+    check_interpreter();
     nb::gil_scoped_acquire const gil;
     nb::object const context = context_of(task);
     context_scope const scope{context};
@@ -117,6 +111,7 @@ callable task_function(nb::handle runtime, nb::handle function) {
 
 std::function<void()> host_function(nb::handle runtime, nb::handle function) {
   return [owner = shared_object{runtime.ptr()}, held = shared_object{function.ptr()}] {
+    check_interpreter();
     nb::gil_scoped_acquire const gil;
     call(held.get());
   };
@@ -124,6 +119,7 @@ std::function<void()> host_function(nb::handle runtime, nb::handle function) {
 
 std::function<void(std::exception_ptr)> error_function(nb::handle function) {
   return [held = shared_object{function.ptr()}](std::exception_ptr const& why) {
+    if (has_stopped_releasing()) { return; }
     nb::gil_scoped_acquire const gil;
     call_unraisable(held.get(), object_of(why));
   };
@@ -133,6 +129,7 @@ void attach(py_ticket const& to, nb::handle self, nb::callable function) {
   std::ignore =
       to.task().then([ticket = shared_object{self.ptr()},
                       held = shared_object{function.ptr()}](std::exception_ptr const& why) {
+        if (has_stopped_releasing()) { return; }
         nb::gil_scoped_acquire const gil;
         call_unraisable(held.get(), object_of(why));
       });

@@ -29,15 +29,14 @@ class py_ticket;
 /// Makes the function of a host task, which calls function().
 [[nodiscard]] std::function<void()> host_function(nb::handle runtime, nb::handle function);
 
+/// Call it before a task takes the GIL. @throws runtime_closed  The interpreter has ended.
+void check_interpreter();
+
 /// Calls function(*arguments) as a part of a task. The caller must hold the GIL.
 /// @throws python_failure  The function raises.
 void call_function(PyObject* function, nb::list arguments);
 /// Calls function(task, *arguments).
 void call_with_context(PyObject* function, task_context& task, nb::list const& arguments);
-
-/// Calls function() on behalf of the caller, who is not inside a task because of it.
-/// @throws python_failure  The function raises.
-void call_iteration(PyObject* function);
 
 /// Makes a handler for the errors of posted tasks, which calls function(error).
 [[nodiscard]] std::function<void(std::exception_ptr)> error_function(nb::handle function);

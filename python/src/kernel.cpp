@@ -81,6 +81,13 @@ py_shaped_kernel changed(py_shaped_kernel const& of, Change const& change) {
 
 nb::tuple tuple_of(extent const& of) { return nb::make_tuple(of.x, of.y, of.z); }
 
+std::string text_of(extent const& grid, extent const& block) {
+  auto const text = [](extent const& of) {
+    return std::to_string(of.x) + " x " + std::to_string(of.y) + " x " + std::to_string(of.z);
+  };
+  return text(grid) + " blocks of " + text(block) + " threads";
+}
+
 }  // namespace
 
 py_kernel find_kernel(core_ptr const& owner, program const& of, std::string const& name,
@@ -121,12 +128,25 @@ void bind_kernels(nb::module_& to) {
            nb::arg("values"));
   nb::class_<py_launch>(
       to, "Launch", "A launch as data. Runtime.submit submits it as a task, any number of times.")
-      .def_prop_ro("grid", [](py_launch const& l) { return tuple_of(l.what.grid()); })
-      .def_prop_ro("block", [](py_launch const& l) { return tuple_of(l.what.block()); });
+      .def_prop_ro(
+          "grid", [](py_launch const& l) { return tuple_of(l.what.grid()); },
+          nb::for_getter(nb::sig("def grid(self, /) -> tuple[int, int, int]")))
+      .def_prop_ro(
+          "block", [](py_launch const& l) { return tuple_of(l.what.block()); },
+          nb::for_getter(nb::sig("def block(self, /) -> tuple[int, int, int]")))
+      .def("__repr__", [](py_launch const& l) {
+        return "<flotilla: launch with " + text_of(l.what.grid(), l.what.block()) + ">";
+      });
   nb::class_<py_shaped_kernel>(to, "ShapedKernel",
                                "A kernel with its grid and block. Call it with the arguments to "
                                "make a launch.")
       .def("__call__", make_launch, nb::arg("arguments"))
+      .def("__repr__",
+           [](py_shaped_kernel const& k) {
+             launch_shape const& shape = k.kernel.shape();
+             return "<flotilla: kernel '" + k.signature->name + "' with " +
+                    text_of(shape.grid, shape.block) + ">";
+           })
       .def(
           "shared",
           [](py_shaped_kernel const& of, std::uint32_t bytes) {
@@ -156,6 +176,8 @@ void bind_kernels(nb::module_& to) {
           "Lets the kernel start before its predecessor has ended.");
   nb::class_<py_kernel>(to, "Kernel", "A kernel of a loaded program.")
       .def_prop_ro("name", [](py_kernel const& k) { return k.signature->name; })
+      .def("__repr__",
+           [](py_kernel const& k) { return "<flotilla: kernel '" + k.signature->name + "'>"; })
       .def_prop_ro(
           "parameter_bytes",
           [](py_kernel const& k) {

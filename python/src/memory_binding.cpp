@@ -195,6 +195,14 @@ nb::object to_numpy(nb::handle self) {
   return nb::module_::import_("numpy").attr("asarray")(self);
 }
 
+std::string text_of(py_buffer const& of) {
+  std::string const where = of.owner().is_closed() ? " of a closed runtime"
+                            : of.is_pinned()
+                                ? ""
+                                : " on device " + std::to_string(of.on_device().device().value);
+  return "<flotilla: " + of.text() + where + ">";
+}
+
 }  // namespace
 
 void bind_memory(nb::module_& to) {
@@ -207,7 +215,9 @@ void bind_memory(nb::module_& to) {
                         "An array in the memory of a device, or in pinned memory of the host. Its "
                         "memory is freed after the last buffer and array that views it is gone, "
                         "and after the tasks that use it have ended.")
-      .def_prop_ro("shape", [](py_buffer const& b) { return tuple_of(b.shape); })
+      .def_prop_ro(
+          "shape", [](py_buffer const& b) { return tuple_of(b.shape); },
+          nb::for_getter(nb::sig("def shape(self, /) -> tuple[int, ...]")))
       .def_prop_ro(
           "dtype", [](py_buffer const& b) { return b.element.name(); },
           "The name of the type of the elements, such as \"float32\".")
@@ -229,16 +239,18 @@ void bind_memory(nb::module_& to) {
            })
       .def("__getitem__", part_of, nb::arg("which"),
            "A buffer that views a part of the memory: an item or a slice of the first dimension.")
-      .def("__repr__", [](py_buffer const& b) { return "<flotilla: " + b.text() + ">"; })
+      .def("__repr__", text_of)
       .def("copy_from", copy_from, nb::arg("source"),
            "Describes a copy to this buffer from a buffer or from an array of the host.")
       .def("copy_to", copy_to, nb::arg("destination"),
            "Describes a copy of this buffer to a buffer or to an array of the host.")
       .def("fill", fill, nb::arg("value"), "Describes a fill that sets each element to the value.")
-      .def("numpy", to_numpy,
+      .def("numpy", to_numpy, nb::sig("def numpy(self) -> numpy.typing.NDArray[typing.Any]"),
            "Returns a NumPy array that views the memory. Pinned memory and the memory of CPU "
            "devices only. It does not wait for tasks.")
-      .def("__array__", to_array, nb::arg("arguments"), nb::arg("options"))
+      .def("__array__", to_array, nb::arg("arguments"), nb::arg("options"),
+           nb::sig("def __array__(self, *arguments: object, **options: object) -> "
+                   "numpy.typing.NDArray[typing.Any]"))
       .def("__dlpack__", to_dlpack, nb::arg("options"))
       .def("__dlpack_device__",
            [](py_buffer const& b) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdlib>
 #include <memory>
 #include <string>
@@ -22,9 +23,17 @@ namespace flotilla::python {
 
 namespace {
 
-constexpr std::string_view option_names[] = {
-    "workers",     "window",   "linger_us", "settings",      "context",
-    "best_effort", "on_error", "checks",    "fuse_launches", "report_calls_longer_than_ms"};
+constexpr std::string_view option_names[] = {"workers",
+                                             "window",
+                                             "linger_us",
+                                             "settings",
+                                             "context",
+                                             "best_effort",
+                                             "on_error",
+                                             "checks",
+                                             "fuse_launches",
+                                             "stuck_after",
+                                             "report_calls_longer_than_ms"};
 
 /// The keyword arguments, of which each is read once.
 class keywords {
@@ -103,6 +112,20 @@ void set_context(settings& to, std::string const& devices, std::string const& gi
   to.all.context = context_source::primary();
 }
 
+/// Reads the option 'stuck_after', which is in seconds.
+std::chrono::milliseconds milliseconds_of(nb::handle seconds) {
+  constexpr double max_seconds = 1e9;  // 30 years
+  double const given = PyFloat_AsDouble(seconds.ptr());
+  if (PyErr_Occurred() != nullptr || !(given >= 0)) {
+    PyErr_Clear();
+    throw invalid_argument(
+        "the option 'stuck_after' of a runtime must be 0 or more seconds, but is " +
+        nb::cast<std::string>(nb::repr(seconds)));
+  }
+  return std::chrono::milliseconds{
+      static_cast<long long>(std::ceil(std::min(given, max_seconds) * 1e3))};
+}
+
 }  // namespace
 
 core_ptr make_runtime(std::string const& devices, nb::kwargs const& options) {
@@ -118,6 +141,9 @@ core_ptr make_runtime(std::string const& devices, nb::kwargs const& options) {
   made.fuse_launches = given.get("fuse_launches", true);
   made.report_calls_longer_than = std::chrono::milliseconds{
       given.get("report_calls_longer_than_ms", made.report_calls_longer_than.count())};
+  if (nb::object const time = given.find("stuck_after"); !time.is_none()) {
+    made.stuck_after = milliseconds_of(time);
+  }
   if (!given.find("checks").is_none()) {
     made.checks = checks::parse(given.get("checks", std::string{}));
   }

@@ -38,6 +38,7 @@ constexpr char runtime_signature[] =
     "best_effort: bool | None = None, "
     "on_error: collections.abc.Callable[[BaseException], object] | None = None, "
     "checks: str | None = None, fuse_launches: bool | None = None, "
+    "stuck_after: float | None = None, "
     "report_calls_longer_than_ms: int | None = None) -> None";
 
 void bind_devices(nb::module_& to) {
@@ -224,7 +225,10 @@ void bind_runtime(nb::module_& to) {
           "Makes one pass over the devices. Returns whether there is unfinished work.")
       .def(
           "wait_idle",
-          [](py_runtime const& self) { unlocked(self, [](runtime& rt) { rt.wait_idle(); }); },
+          [](py_runtime const& self) {
+            unlocked(self, [](runtime& rt) { rt.wait_idle(); });
+            self.core->note_wait();
+          },
           "Waits until no task and no continuation is open.")
       .def(
           "flush_printf",
@@ -240,7 +244,8 @@ void bind_runtime(nb::module_& to) {
                 unlocked(self, [&](runtime& rt) { return rt.memory(device_ordinal{device}); });
             return nb::make_tuple(found.free_bytes, found.total_bytes);
           },
-          "device"_a, "The free and total memory of a device in bytes.")
+          "device"_a, nb::sig("def memory(self, device: int) -> tuple[int, int]"),
+          "The free and total memory of a device in bytes.")
       .def(
           "counters",
           [](py_runtime const& self, unsigned device) {
@@ -255,7 +260,8 @@ void bind_runtime(nb::module_& to) {
             made["pulled"] = all.pulled;
             return made;
           },
-          "device"_a, "The counters of a device.")
+          "device"_a, nb::sig("def counters(self, device: int) -> dict[str, int]"),
+          "The counters of a device.")
       .def(
           "settings",
           [](py_runtime const& self, unsigned device) {
@@ -268,7 +274,8 @@ void bind_runtime(nb::module_& to) {
             }
             return made;
           },
-          "device"_a, "The settings of a device, as read back from the driver.")
+          "device"_a, nb::sig("def settings(self, device: int) -> dict[str, str]"),
+          "The settings of a device, as read back from the driver.")
       .def("__repr__", [](py_runtime const& self) -> std::string {
         if (self.core->is_closed()) { return "<flotilla: closed runtime>"; }
         return "<flotilla: runtime with " + std::to_string(self.core->usable().devices().size()) +

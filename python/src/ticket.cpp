@@ -26,9 +26,6 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 
-/// How long a wait may keep Python from running signal handlers.
-constexpr std::chrono::milliseconds max_time_between_signals{50};
-
 std::uintptr_t stream_of(nb::handle given) {
   nb::object stream = nb::borrow(given);
   if (nb::hasattr(given, "__cuda_stream__")) {
@@ -78,18 +75,18 @@ bool py_ticket::is_done() {
 
 void py_ticket::wait(nb::handle timeout) {
   std::optional<clock::time_point> const deadline = deadline_of(timeout);
-  while (!is_done()) {
-    clock::time_point until = clock::now() + max_time_between_signals;
-    if (deadline) { until = std::min(until, *deadline); }
-    bool const ended = owner_->without_gil([&] { return task_.wait_until(until); });
-    if (PyErr_CheckSignals() != 0) { nb::raise_python_error(); }
-    if (!ended && deadline && clock::now() >= *deadline) {
+  bool has_ended = is_done();
+  if (!has_ended && deadline) {
+    has_ended = owner_->without_gil([&] { return task_.wait_until(*deadline); });
+    if (!has_ended) {
       PyErr_SetString(PyExc_TimeoutError, "the task has not ended in time");
       nb::raise_python_error();
     }
   }
-  release_collected();
   owner_->without_gil([&] { task_.wait(); });  // throws its error
+  owner_->note_wait();
+  static_cast<void>(is_done());  // releases what the task used
+  release_collected();
 }
 
 nb::object py_ticket::error() {

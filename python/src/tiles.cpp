@@ -96,6 +96,7 @@ void bind_tiles(nb::module_& to) {
             for (std::size_t const each : t.counts) { made.append(each); }
             return nb::tuple(made);
           },
+          nb::for_getter(nb::sig("def shape(self, /) -> tuple[int, ...]")),
           "The number of tiles in each dimension.")
       .def("__len__", [](py_tiles const& t) { return t.tiles.size(); })
       .def("__getitem__", tile_at, "which"_a)

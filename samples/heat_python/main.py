@@ -19,12 +19,12 @@ with fl.Runtime("cpu:2") as rt, fl.Flow(rt) as flow:
     now = [flow.data(band) for band in np.split(ring, bands)]  # the flow uses these arrays
     then = [flow.empty(n) for _ in now]  # no contents yet
 
-    def advance(old, new):
+    def advance(old: list[fl.Data], new: list[fl.Data]) -> None:
         for i in range(bands):  # the flow finds the order, and copies bands between devices
             before, here, behind = (fl.read(old[(i + k) % bands]) for k in (-1, 0, 1))
             flow.post(step, before, here, behind, fl.write(new[i]), n)
 
-    def two_steps():
+    def two_steps() -> None:
         advance(now, then)
         advance(then, now)
 

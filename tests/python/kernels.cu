@@ -46,6 +46,11 @@ extern "C" __global__ void hold(int const* go) {
   while (*static_cast<int const volatile*>(go) == 0) {}
 }
 
+extern "C" __global__ void hold_and_add(int const* go, int* x) {
+  while (*static_cast<int const volatile*>(go) == 0) {}
+  x[0] += 1;
+}
+
 extern "C" __global__ void fault() { __trap(); }
 
 // Adds 1 to each element of a matrix.

@@ -97,3 +97,47 @@ def test_failed_item_is_named(rt, program):
         rt.submit_bulk([good, good, bad])
     assert (raised.value.index, raised.value.count) == (2, 3)
     assert isinstance(raised.value.__cause__, fl.InvalidArgument)
+
+
+# requirement: the check of the order knows that each item uses its own row
+@pytest.mark.parametrize("pinned", [False, True])
+def test_rows_have_an_order(image, pinned):
+    with fl.Runtime("cpu:1", checks="order") as rt:
+        program = rt.load(cpu=image)
+        saxpy = program.kernel("saxpy", "float, float const*, float*, int").over(64)
+        x, y = rt.empty(64), (rt.pinned if pinned else rt.empty)((6, 64))
+        filled = [rt.submit(x.fill(1))]
+        if pinned:
+            y.numpy()[:] = 0
+        else:
+            filled.append(rt.submit(y.fill(0)))
+        a = np.arange(4, dtype=np.float32)
+        for options in [{}, {"batch": False}]:
+            arguments = (fl.Each(a), x, fl.Each(y[1:5]), 64)
+            bulk = rt.submit_bulk(saxpy, arguments, after=filled, **options)
+            filled = [bulk]
+        bulk.wait()
+        assert y.numpy()[:, 0].tolist() == [0, 0, 2, 4, 6, 0]
+        if pinned:
+            return
+        bulk = rt.submit_bulk(saxpy, (1.0, x, fl.Each(y), 64))
+        with pytest.raises(fl.MissingDependency, match="256 bytes"):
+            rt.submit(y[3].fill(0))
+        rt.submit(y[3].fill(0), after=bulk).wait()
+        add = program.kernel("add_at", "int*, int, int").with_shape(1, 1)
+        with pytest.raises(fl.BulkError) as raised:
+            rt.submit_bulk(add, (rt.empty(4, "int32"), fl.Each(np.arange(4, dtype=np.int32)), 1))
+        assert isinstance(raised.value.__cause__, fl.MissingDependency)
+
+
+# requirement: launches that only read a buffer need no order
+def test_readers_need_no_order(image):
+    with fl.Runtime("cpu:1", checks="order") as rt:
+        kernel = rt.load(cpu=image).kernel("saxpy", "float, float const*, float*, int").over(4)
+        x, y, z = (rt.empty(4) for _ in range(3))
+        for each in (x, y, z):
+            rt.submit(each.fill(1)).wait()
+        rt.submit(kernel(1.0, x, y, 4))
+        last = rt.submit(kernel(1.0, x, z, 4))
+        with pytest.raises(fl.MissingDependency, match="later task .* reads 16 bytes"):
+            rt.submit(kernel(1.0, y, z, 4), after=last)

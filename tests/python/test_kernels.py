@@ -206,3 +206,15 @@ def test_variables_are_written_and_read(rt, program):
         program.write_global(0, "nothing", value)
     with pytest.raises(fl.InvalidArgument, match="can be written"):
         program.read_global(0, "offset", b"1234")
+
+
+# requirement: texts for people
+def test_texts_of_objects(rt, program, saxpy):
+    assert repr(saxpy) == "<flotilla: kernel 'saxpy'>"
+    shaped = saxpy.with_shape((2, 3), 64)
+    text = "2 x 3 x 1 blocks of 64 x 1 x 1 threads>"
+    assert repr(shaped) == f"<flotilla: kernel 'saxpy' with {text}"
+    x = rt.empty((4, 64), "int32", device=1)
+    assert repr(x) == "<flotilla: a buffer of 4 x 64 int32 on device 1>"
+    assert repr(rt.pinned(3)) == "<flotilla: a pinned buffer of 3 float32>"
+    assert repr(shaped(1.0, None, None, 0)) == f"<flotilla: launch with {text}"

@@ -241,3 +241,22 @@ assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     output = run_child(code)
     assert "in the child: 0" in output and "the child got error" in output
     assert output.count("a posted task failed") == 1  # on stderr
+
+
+# requirement: the option stuck_after, in seconds
+def test_kernel_that_takes_too_long_is_reported(image):
+    texts = []
+    fl.log_to(lambda message: texts.append(message.text))
+    try:
+        with fl.Runtime("cpu:1", stuck_after=0.01) as rt:
+            go = rt.pinned(1, "int32")
+            go.numpy()[0] = 0
+            hold = rt.load(cpu=image).kernel("hold", "int const*").over(1)
+            rt.submit(hold(go), label="the slow one")
+            eventually(lambda: any("the slow one" in text for text in texts))
+            go.numpy()[0] = 1
+    finally:
+        fl.log_to(None)
+    for bad in [-1, "soon", float("nan")]:
+        with pytest.raises(fl.InvalidArgument, match="'stuck_after' of a runtime must be 0 or more"):
+            fl.Runtime("cpu:1", stuck_after=bad)
