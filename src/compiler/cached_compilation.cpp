@@ -49,9 +49,11 @@ void log_notes(std::string const& name, compiled_code const& code) {
   for (std::string const& each : code.notes) { base::log(log_level::info, name + ": " + each); }
 }
 
-template <class Compiler>
+/// @param compile  Called with the cache if it has no result.
+template <class Compiler, class Compile>
 compiled_code compile_with(Compiler const& compiler, std::string_view source,
-                           compile_options const& options, char const* kind) {
+                           compile_options const& options, char const* kind,
+                           Compile const& compile) {
   included_files const included = find_included_files(source, options.include_directories);
   if (!included.is_complete && options.cache) {
     base::log(log_level::info, options.name +
@@ -68,7 +70,7 @@ compiled_code compile_with(Compiler const& compiler, std::string_view source,
     return std::move(*found);
   }
   auto const begin = std::chrono::steady_clock::now();
-  compiled_code made = compiler.compile(source);
+  compiled_code made = compile(cache);
   auto const took = std::chrono::duration_cast<std::chrono::milliseconds>(
       std::chrono::steady_clock::now() - begin);
   base::log(log_level::info, options.name + ": compiled for " + kind + " in " +
@@ -81,12 +83,17 @@ compiled_code compile_with(Compiler const& compiler, std::string_view source,
 }  // namespace
 
 compiled_code compile_for_cpus(std::string_view source, compile_options const& options) {
-  return compile_with(cpu_compiler{options}, source, options, "CPU devices");
+  cpu_compiler const compiler{options};
+  return compile_with(compiler, source, options, "CPU devices",
+                      [&](disk_cache const&) { return compiler.compile(source); });
 }
 
 compiled_code compile_for_gpus(std::string_view source, compile_options const& options,
                                gpu_target target) {
-  return compile_with(gpu_compiler{options, target}, source, options, "GPUs");
+  gpu_compiler const compiler{options, target};
+  return compile_with(compiler, source, options, "GPUs", [&](disk_cache const& cache) {
+    return compiler.compile(source, cache.folder());
+  });
 }
 
 }  // namespace flotilla::compiler

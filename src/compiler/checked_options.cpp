@@ -63,6 +63,7 @@ constexpr refused_option refused_for_gpus[] = {
     {"--undefine-macro", false, use_defines},
     {"--include-path", false, use_includes},
     {"--pre-include", false, no_files},
+    {"--use-bundled-headers", false, by_flotilla},
     {"--use_fast_math", false, use_fast_math},
     {"-use_fast_math", false, use_fast_math},
     {"--options-file", false, no_files},

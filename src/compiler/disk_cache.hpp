@@ -27,6 +27,8 @@ class disk_cache {
   explicit disk_cache(compile_options const& options);
 
   [[nodiscard]] bool is_usable() const noexcept { return folder_.is_open(); }
+  /// The path of the folder; empty if the cache cannot be used.
+  [[nodiscard]] std::string folder() const { return is_usable() ? path_ : std::string{}; }
   /// Why the cache cannot be used; empty if it can, or if the program does not want it.
   [[nodiscard]] std::string const& why_not() const noexcept { return why_not_; }
 

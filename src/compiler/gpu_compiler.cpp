@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,6 +12,7 @@
 #include <flotilla/detail/deadline.hpp>
 #include <flotilla/error/error.hpp>
 
+#include "compiler/bundled_headers.hpp"
 #include "compiler/compiler_log.hpp"
 #include "compiler/kernel_headers.hpp"
 #include "compiler/standard_headers.hpp"
@@ -130,12 +132,14 @@ void gpu_compiler::add_to(key_text& key) const {
   key.add_all("option", nvrtc_options());
 }
 
-compiled_code gpu_compiler::compile_to_ptx(std::string_view source) const {
+compiled_code gpu_compiler::compile_to_ptx(std::string_view source,
+                                           std::vector<std::string> const& header_folders) const {
   program_handle const made{nvrtc_, std::string{source}, options_.name};
   for (std::string const& each : options_.name_expressions) {
     made.check("nvrtcAddNameExpression", nvrtc_.add_name(made.get(), each.c_str()));
   }
-  std::vector<std::string> const options = nvrtc_options();
+  std::vector<std::string> options = nvrtc_options();
+  for (std::string const& each : header_folders) { options.push_back("--include-path=" + each); }
   std::vector<char const*> pointers;
   for (std::string const& each : options) { pointers.push_back(each.c_str()); }
   clock::time_point deadline = detail::deadline_after(options_.timeout);
@@ -194,8 +198,12 @@ void gpu_compiler::assemble(compiled_code& ptx) const {
   ptx.bytes += '\0';  // the driver reads PTX until a zero byte
 }
 
-compiled_code gpu_compiler::compile(std::string_view source) const {
-  compiled_code code = compile_to_ptx(source);
+compiled_code gpu_compiler::compile(std::string_view source,
+                                    std::string const& cache_folder) const {
+  std::optional<bundled_headers> headers;
+  if (source.find("include") != std::string_view::npos) { headers.emplace(nvrtc_, cache_folder); }
+  compiled_code code =
+      compile_to_ptx(source, headers ? headers->folders() : std::vector<std::string>{});
   if (code.bytes.find(".entry") == std::string::npos) {
     throw source_does_not_compile(options_.name,
                                   options_.name +

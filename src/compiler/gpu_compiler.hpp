@@ -3,7 +3,9 @@
 #pragma once
 // Compiles kernels for GPUs.
 
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include <flotilla/kernel/compile.hpp>
 
@@ -29,11 +31,14 @@ class gpu_compiler {
 
   /// Adds what the result depends on, except the source and its headers.
   void add_to(key_text& key) const;
+  /// @param cache_folder  For the headers of CUDA (bundled_headers.hpp); may be empty.
   /// @throws compile_error, timed_out
-  [[nodiscard]] compiled_code compile(std::string_view source) const;
+  [[nodiscard]] compiled_code compile(std::string_view source,
+                                      std::string const& cache_folder) const;
 
  private:
-  [[nodiscard]] compiled_code compile_to_ptx(std::string_view source) const;
+  [[nodiscard]] compiled_code compile_to_ptx(std::string_view source,
+                                             std::vector<std::string> const& header_folders) const;
   void add_twins(compiled_code& to) const;
   void assemble(compiled_code& ptx) const;
   [[nodiscard]] std::vector<std::string> nvrtc_options() const;

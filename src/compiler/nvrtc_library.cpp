@@ -29,6 +29,7 @@ bool bind(nvrtc_library const& from, char const* name, Entry& entry) {
 /// @return the name of an entry that the library lacks; null if it has all
 char const* bind_all(nvrtc_library& made) {
   bind(made, "nvrtcSetFlowCallback", made.set_callback);
+  bind(made, "nvrtcInstallBundledHeaders", made.install_headers);
   if (!bind(made, "nvrtcVersion", made.version)) { return "nvrtcVersion"; }
   if (!bind(made, "nvrtcGetErrorString", made.error_text)) { return "nvrtcGetErrorString"; }
   if (!bind(made, "nvrtcCreateProgram", made.create)) { return "nvrtcCreateProgram"; }

@@ -41,6 +41,9 @@ struct nvrtc_library {
   int (*architectures)(int*) = nullptr;
   /// Null in old versions: then a compilation cannot be ended.
   int (*set_callback)(nvrtc_program, int (*)(void*, void*), void*) = nullptr;
+  /// Null before 13.3. Writes CUDA's headers into a folder. Other threads and processes may do the
+  /// same at the same time. The text of an error lives until the thread's next call of NVRTC.
+  int (*install_headers)(char const* folder, unsigned flags, char const** error_text) = nullptr;
 
   /// Returns the newest architecture that both NVRTC and a device with this architecture know, for
   /// example 90. 0: NVRTC knows only newer ones.

@@ -5,10 +5,14 @@
 #include "compiler/gpu_compiler.hpp"
 
 #include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
 
 #include <flotilla/detail/kernel_twin.hpp>
 #include <flotilla/error/error.hpp>
 
+#include "compiler/bundled_headers.hpp"
 #include "compiler/cached_compilation.hpp"
 #include "compiler/checked_options.hpp"
 #include "make_twins/add_twins.hpp"
@@ -143,6 +147,66 @@ TEST_F(GpuCompiler, HeadersOfTheToolkitAreFound) {
   EXPECT_TRUE(has(ptx("#include <cuda_fp16.h>\nextern \"C\" __global__ void h(__half* x) { *x = "
                       "__hadd(*x, *x); }"),
                   ".entry h("));
+}
+
+// What NVRTC itself contains is used only if there are no headers of a toolkit.
+#define FLOTILLA_NEED_BUNDLED_HEADERS()                                                           \
+  if (nvrtc_library const& it = open_nvrtc(checked_options(options_));                            \
+      it.install_headers == nullptr || !it.include_folders.empty()) {                             \
+    GTEST_SKIP() << "needs NVRTC 13.3 or later without a toolkit, but " << it.file.path << " is " \
+                 << it.major << "." << it.minor                                                   \
+                 << (it.include_folders.empty() ? "" : " and has the headers of a toolkit");      \
+  }
+
+constexpr char with_headers[] = R"(
+#include <cub/block/block_reduce.cuh>
+#include <cuda/std/array>
+#include <cuda_fp16.h>
+extern "C" __global__ void h(__half* x) {
+  using reduction = cub::BlockReduce<float, 32>;
+  __shared__ reduction::TempStorage memory;
+  cuda::std::array<__half, 2> const two{x[0], __hadd(x[1], x[1])};
+  float const all = reduction{memory}.Sum(__half2float(two[threadIdx.x % 2]));
+  if (threadIdx.x == 0) { *x = all; }
+}
+)";
+
+std::size_t files_in(std::filesystem::path const& folder, std::string const& begin) {
+  std::size_t count = 0;
+  for (auto const& each : std::filesystem::directory_iterator{folder}) {
+    count += each.path().filename().string().starts_with(begin);
+  }
+  return count;
+}
+
+// requirement: cuda::std, half and CUB are there without a toolkit, if NVRTC contains them
+TEST_F(GpuCompiler, HeadersInNvrtcAreKeptInTheCache) {
+  FLOTILLA_NEED_BUNDLED_HEADERS();
+  options_.cache = true;
+  options_.cache_directory = folder() / "cache";
+  static_cast<void>(ptx(saxpy));
+  EXPECT_EQ(files_in(folder() / "cache", "headers-"), 0u) << "the source includes nothing";
+  EXPECT_TRUE(has(ptx(with_headers), ".entry h("));
+  EXPECT_EQ(files_in(folder() / "cache", "headers-"), 1u);
+  EXPECT_TRUE(has(ptx(std::string{with_headers} + "\n"), ".entry h("));
+  EXPECT_EQ(files_in(folder() / "cache", "headers-"), 1u);
+}
+
+// requirement
+TEST_F(GpuCompiler, HeadersInNvrtcNeedNoCache) {
+  FLOTILLA_NEED_BUNDLED_HEADERS();
+  ASSERT_EQ(::setenv("TMPDIR", folder().c_str(), 1), 0);
+  EXPECT_TRUE(has(ptx(with_headers), ".entry h("));
+  ASSERT_EQ(::unsetenv("TMPDIR"), 0);
+  EXPECT_EQ(files_in(folder(), "flotilla-"), 0u) << "the temporary folder remains";
+}
+
+// error guess: headers that cannot be written are a warning, and the source says what it misses
+TEST_F(GpuCompiler, HeadersThatCannotBeWrittenAreAWarning) {
+  FLOTILLA_NEED_BUNDLED_HEADERS();
+  bundled_headers const headers{open_nvrtc(checked_options(options_)), "/proc/none"};
+  EXPECT_TRUE(headers.folders().empty());
+  EXPECT_TRUE(has_logged("warning: kernels are compiled without the headers of CUDA that "));
 }
 
 // requirement: the compiler's log, the source's name and the line
