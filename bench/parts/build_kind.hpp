@@ -16,4 +16,8 @@ namespace flotilla::bench {
 /// they may be reported.
 [[nodiscard]] std::optional<std::string> why_not_measured();
 
+/// The first line of a run with --quick, so that nobody waits for figures.
+inline constexpr char const* quick_heading =
+    "--quick: checks that the rows work, and measures nothing";
+
 }  // namespace flotilla::bench

@@ -153,6 +153,7 @@ int measure_all(arguments const& all, description context) {
     throw std::runtime_error{"--devices " + std::to_string(all.options.devices) +
                              " needs as many devices, but there is " + std::to_string(available)};
   }
+  if (all.options.quick) { std::cout << quick_heading << '\n'; }
   for (auto const& [key, value] : context) { std::cout << key << ": " << value << '\n'; }
   std::cout.flush();
   bool const on_gpus = machine().api->kind == device_kind::gpu;

@@ -8,6 +8,9 @@
 include("${CMAKE_CURRENT_LIST_DIR}/../parts/run_bench.cmake")
 
 run_bench(${PROGRAM} --quick --json "${OUT}")
+if(NOT said MATCHES "^--quick: checks that the rows work, and measures nothing\n")
+  fail("the output must begin with what --quick does")
+endif()
 foreach(key flotilla devices driver cpu flags command quick)
   string(JSON ignored ERROR_VARIABLE missing GET "${report}" context ${key})
   if(missing)

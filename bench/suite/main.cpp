@@ -69,6 +69,7 @@ int run(bench::bench_suite& all, std::string const& json, std::string const& com
       throw std::runtime_error{"cannot write the report to " + json};
     }
   }
+  if (all.is_quick()) { std::cout << bench::quick_heading << std::endl; }
   all.run();
   for (auto const& [key, value] : bench::run_context()) {
     std::cout << key << ": " << value << '\n';

@@ -26,6 +26,7 @@
 #include <flotilla/error/log.hpp>
 #include <flotilla/interop.hpp>
 #include <flotilla/kernel/compile.hpp>
+#include <flotilla/kernel/compiler_report.hpp>
 #include <flotilla/kernel/data_launch.hpp>
 #include <flotilla/kernel/image.hpp>
 #include <flotilla/kernel/kernel.hpp>

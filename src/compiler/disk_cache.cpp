@@ -47,6 +47,13 @@ bool is_private(struct stat const& file) noexcept {
   return file.st_uid == ::geteuid() && (file.st_mode & (S_IRWXG | S_IRWXO)) == 0;
 }
 
+/// Makes a folder if it does not exist. @return false: it cannot be made, and `why_not` says why
+bool make_folder(std::string const& path, std::string& why_not) {
+  if (::mkdir(path.c_str(), S_IRWXU) == 0 || errno == EEXIST) { return true; }
+  why_not = "cannot make the folder " + path + ": " + system_text();
+  return false;
+}
+
 struct cached_file {
   std::string name;
   std::size_t bytes;
@@ -85,10 +92,10 @@ std::vector<cached_file> list_entries(int folder) {
 
 }  // namespace
 
-disk_cache::disk_cache(compile_options const& options)
+disk_cache::disk_cache(compile_options const& options, log_level of_refusal)
     : max_bytes_(options.cache_bytes), folder_(open_folder(options, path_, why_not_)) {
   if (!why_not_.empty()) {
-    base::log(log_level::warning, "kernels are compiled without a cache: " + why_not_);
+    base::log(of_refusal, "kernels are compiled without a cache: " + why_not_);
   }
 }
 
@@ -103,13 +110,11 @@ file_handle disk_cache::open_folder(compile_options const& options, std::string&
       why_not = "neither XDG_CACHE_HOME nor HOME is an absolute path";
       return file_handle{-1};
     }
-    ::mkdir(parent.c_str(), S_IRWXU);  // if this fails, so does the next call, and errno says why
     path = parent + "/flotilla";
+    // Without its parent, the folder could only fail with "No such file or directory".
+    if (!make_folder(parent, why_not)) { return file_handle{-1}; }
   }
-  if (::mkdir(path.c_str(), S_IRWXU) != 0 && errno != EEXIST) {
-    why_not = "cannot make the folder " + path + ": " + system_text();
-    return file_handle{-1};
-  }
+  if (!make_folder(path, why_not)) { return file_handle{-1}; }
   file_handle folder{::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW)};
   struct stat about {};
   if (!folder.is_open() || ::fstat(folder.get(), &about) != 0) {
@@ -123,6 +128,20 @@ file_handle disk_cache::open_folder(compile_options const& options, std::string&
     return file_handle{-1};
   }
   return folder;
+}
+
+bool disk_cache::is_writable() const noexcept {
+  return is_usable() && ::faccessat(folder_.get(), ".", W_OK, AT_EACCESS) == 0;
+}
+
+disk_cache::contents disk_cache::count() const {
+  contents made;
+  if (!is_usable()) { return made; }
+  for (cached_file const& each : list_entries(folder_.get())) {
+    ++made.entries;
+    made.bytes += each.bytes;
+  }
+  return made;
 }
 
 std::optional<compiled_code> disk_cache::find(std::string_view key) const {

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include <flotilla/error/log.hpp>
 #include <flotilla/kernel/compile.hpp>
 
 #include "compiler/compiled_code.hpp"
@@ -24,13 +25,24 @@ namespace flotilla::compiler {
 class disk_cache {
  public:
   /// Opens the folder, and makes it if it does not exist.
-  explicit disk_cache(compile_options const& options);
+  /// @param of_refusal  The level of the message if the cache cannot be used.
+  explicit disk_cache(compile_options const& options, log_level of_refusal = log_level::warning);
 
   [[nodiscard]] bool is_usable() const noexcept { return folder_.is_open(); }
   /// The path of the folder; empty if the cache cannot be used.
   [[nodiscard]] std::string folder() const { return is_usable() ? path_ : std::string{}; }
   /// Why the cache cannot be used; empty if it can, or if the program does not want it.
   [[nodiscard]] std::string const& why_not() const noexcept { return why_not_; }
+
+  /// The folder; empty if there is none.
+  [[nodiscard]] std::string const& path() const noexcept { return path_; }
+  /// Whether entries can be stored. Without that, the cache can still be read.
+  [[nodiscard]] bool is_writable() const noexcept;
+  struct contents {
+    std::size_t entries = 0;
+    std::size_t bytes = 0;
+  };
+  [[nodiscard]] contents count() const;
 
   /// Returns the entry, and notes its use. An entry that is damaged or not private is removed.
   [[nodiscard]] std::optional<compiled_code> find(std::string_view key) const;

@@ -5,9 +5,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 
 #include <fstream>
 #include <map>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "doctor_surroundings.hpp"
 
@@ -42,12 +46,24 @@ class Doctor : public ::testing::Test {
   /// Returns the finding; one with the text "none" if there is none.
   [[nodiscard]] finding find(std::string const& about) const {
     findings all;
-    examine_surroundings(all, {path_,
-                               [this](char const* name) {
-                                 auto const found = variables_.find(name);
-                                 return found == variables_.end() ? "" : found->second;
-                               },
-                               visible_});
+    surroundings const around{path_,
+                              [this](char const* name) {
+                                auto const found = variables_.find(name);
+                                return found == variables_.end() ? "" : found->second;
+                              },
+                              visible_,
+                              [this](int resource) {
+                                auto const found = limits_.find(resource);
+                                return found == limits_.end() ? RLIM_INFINITY : found->second;
+                              },
+                              [this](std::filesystem::path const& folder) {
+                                auto const found = rooms_.find(folder);
+                                return found == rooms_.end() ? std::nullopt
+                                                             : std::optional{found->second};
+                              },
+                              4000};
+    examine_surroundings(all, around);
+    examine_limits(all, around);
     finding found{grades::ok, "", "none", ""};
     for (finding const& each : all) {
       if (each.grade != grades::ok) {
@@ -58,11 +74,27 @@ class Doctor : public ::testing::Test {
     return found;
   }
 
+  /// A process that has opened these files.
+  void start(int id, std::string const& command, std::vector<std::string> const& files) const {
+    std::string const folder = "proc/" + std::to_string(id);
+    write(folder + "/comm", command + "\n");
+    std::filesystem::path const open = std::filesystem::path{path_} / folder / "fd";
+    std::filesystem::create_directories(open);
+    for (std::size_t i = 0; i < files.size(); ++i) {
+      std::filesystem::create_symlink(files[i], open / std::to_string(i));
+    }
+  }
+  void set_room(std::uint64_t free_mib, std::uint64_t all_mib) {
+    rooms_[std::filesystem::path{path_} / "dev/shm"] = {free_mib << 20, all_mib << 20};
+  }
+
   std::map<std::string, std::string> variables_;
   std::size_t visible_ = 0;
+  std::map<int, std::uint64_t> limits_;
 
  private:
   std::string path_;
+  std::map<std::filesystem::path, surroundings::room> rooms_;
 };
 
 void expect(finding const& found, grades grade, std::string const& text,
@@ -145,6 +177,79 @@ TEST_F(Doctor, NumaBalancing) {
   expect(find("NUMA balancing"), grades::note, "on", "kernel.numa_balancing=0");
   write("proc/sys/kernel/numa_balancing", "0\n");
   expect(find("NUMA balancing"), grades::ok, "off", "");
+}
+
+// requirement: two programs on one GPU take turns
+TEST_F(Doctor, OtherProcessesOnGpus) {
+  EXPECT_EQ(find("other processes").text, "none") << "CPU devices";
+  install(2);
+  visible_ = 2;
+  start(4000, "doctor", {"/dev/nvidia-uvm", "/dev/nvidia0"});  // this process
+  start(17, "Xorg", {"/dev/nvidia0", "/dev/nvidiactl"});       // graphics
+  start(18, "nvidia-smi", {"/dev/nvidiactl", "/dev/nvidia-uvm"});
+  write("proc/self/comm", "doctor");
+  expect(find("other processes"), grades::ok, "none has opened a GPU", "");
+  start(4242, "a train", {"/dev/null", "/dev/nvidia-uvm", "/dev/nvidia1", "/dev/nvidia1"});
+  finding const found = find("other processes");
+  expect(found, grades::note, "a train (4242) on GPU 1", "nvidia-cuda-mps-control");
+  EXPECT_EQ(found.text, "a train (4242) on GPU 1");
+}
+
+// boundary: many processes, and processes of other users
+TEST_F(Doctor, ManyOtherProcessesOnGpus) {
+  install(1);
+  for (int id = 5000; id < 5008; ++id) { start(id, "rank", {"/dev/nvidia-uvm", "/dev/nvidia0"}); }
+  expect(find("other processes"), grades::note, ", and 3 more", "FLOTILLA_DEVICES");
+  write("proc/6000/comm", "of somebody else");  // its folder fd cannot be read
+  expect(find("other processes"), grades::note, "processes of other users cannot be seen", "");
+}
+
+// requirement
+TEST_F(Doctor, Limits) {
+  char const* const names[] = {"open files", "processes and threads", "locked memory",
+                               "address space", "stack of a thread"};
+  for (char const* const each : names) { expect(find(each), grades::ok, "no limit", ""); }
+  limits_[RLIMIT_NOFILE] = 16;
+  expect(find("open files"), grades::warning, "at most 16", "ulimit -n");
+  limits_[RLIMIT_NOFILE] = 1024;
+  expect(find("open files"), grades::ok, "at most 1024", "");
+  limits_[RLIMIT_NPROC] = 100;
+  expect(find("processes and threads"), grades::note, "at most 100", "ulimit -u");
+  limits_[RLIMIT_MEMLOCK] = 64 << 10;
+  expect(find("locked memory"), grades::note, "at most 64 KiB", "ulimit -l");
+  limits_[RLIMIT_STACK] = 256 << 10;
+  expect(find("stack of a thread"), grades::note, "at most 256 KiB", "ulimit -s");
+  limits_[RLIMIT_STACK] = 8 << 20;
+  expect(find("stack of a thread"), grades::ok, "at most 8192 KiB", "");
+}
+
+// requirement: a GPU driver needs more addresses than there is memory
+TEST_F(Doctor, ALimitOfTheAddressSpace) {
+  limits_[RLIMIT_AS] = std::uint64_t{4} << 30;
+  expect(find("address space"), grades::ok, "at most 4096 MiB", "");
+  visible_ = 1;
+  expect(find("address space"), grades::warning, "at most 4096 MiB", "ulimit -v unlimited");
+  visible_ = 0;
+  limits_[RLIMIT_AS] = std::uint64_t{512} << 20;
+  expect(find("address space"), grades::note, "at most 512 MiB", "ulimit -v");
+}
+
+// requirement
+TEST_F(Doctor, SharedMemory) {
+  expect(find("/dev/shm"), grades::note, "does not exist", "--shm-size");
+  set_room(60, 64);
+  expect(find("/dev/shm"), grades::note, "60 MiB free of 64 MiB", "--shm-size");
+  set_room(12'000, 12'040);
+  expect(find("/dev/shm"), grades::ok, "12000 MiB free", "");
+}
+
+// requirement
+TEST_F(Doctor, MemoryFilesThatCannotBeExecuted) {
+  EXPECT_EQ(find("memory files").text, "none");
+  write("proc/sys/vm/memfd_noexec", "1\n");
+  expect(find("memory files"), grades::ok, "vm.memfd_noexec is 1", "");
+  write("proc/sys/vm/memfd_noexec", "2\n");
+  expect(find("memory files"), grades::warning, "are refused", "sysctl vm.memfd_noexec=1");
 }
 
 // error guess: values that are no numbers

@@ -27,6 +27,7 @@ bool print_doctor(std::ostream& out, std::string const& specification, bool json
   findings all;
   examine_machine(all);
   bool const gpus = examine_drivers(all);
+  examine_compilers(all, flotilla::describe_compilers(), gpus);
   examine_devices(all, gpus);
   examine_runtime(all, specification);
   bool const well = std::none_of(all.begin(), all.end(), [](finding const& each) {

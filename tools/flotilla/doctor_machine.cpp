@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: The flotilla authors
 // SPDX-License-Identifier: Apache-2.0
 #include <sched.h>
-#include <sys/resource.h>
 
 #include <cstdlib>
 #include <exception>
@@ -56,17 +55,6 @@ void examine_machine(findings& into) {
                              "schedule=blocking"
                            : ""});
 
-  rlimit lock{};
-  if (::getrlimit(RLIMIT_MEMLOCK, &lock) == 0) {
-    bool const unlimited = lock.rlim_cur == RLIM_INFINITY;
-    bool const small = !unlimited && lock.rlim_cur < (64u << 20);
-    into.push_back(
-        {small ? grades::note : grades::ok, "locked memory",
-         unlimited ? "no limit" : "at most " + std::to_string(lock.rlim_cur >> 10) + " KiB",
-         small ? "pinned buffers may count towards this limit: raise it with ulimit -l unlimited"
-               : ""});
-  }
-
   finding of_settings{grades::ok, "settings", "", ""};
   std::string const file = from_environment("FLOTILLA_CONFIG");
   std::string const text = from_environment("FLOTILLA_SETTINGS");
@@ -119,7 +107,9 @@ bool examine_drivers(findings& into) {
     into.push_back({grades::note, "CUDA_VISIBLE_DEVICES", visible,
                     "only these GPUs are visible; their ordinals start from 0"});
   }
-  examine_surroundings(into, {"/", from_environment, drivers.gpus ? drivers.devices.size() : 0});
+  surroundings const around = real_surroundings(drivers.gpus ? drivers.devices.size() : 0);
+  examine_surroundings(into, around);
+  examine_limits(into, around);
   return drivers.gpus;
 }
 

@@ -145,6 +145,7 @@ void examine_surroundings(findings& into, surroundings const& around) {
     examine_module(into, around, version);
     examine_mps(into, around, ranks);
     examine_hidden_gpus(into, around, ranks);
+    examine_other_processes(into, around);
   }
   examine_numa_balancing(into, around);
 }

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include <flotilla/kernel/compiler_report.hpp>
+
 namespace tool {
 
 struct finding {
@@ -19,15 +21,18 @@ using findings = std::vector<finding>;
 
 [[nodiscard]] char const* to_string(finding::grades grade) noexcept;
 
-/// Examines the processors, the limit of locked memory, and the settings in environment variables.
+/// Examines the processors, and the settings in environment variables.
 void examine_machine(findings& into);
-/// Examines the drivers. If a driver is missing, the finding says why. @return whether there are
-/// GPUs to examine.
+/// Examines the drivers and what surrounds this process. If a driver is missing, the finding says
+/// why. @return whether there are GPUs to examine.
 bool examine_drivers(findings& into);
 /// Examines each device of the driver in use (compute mode, NUMA node, cost of a context) and the
 /// links between devices.
 /// @param gpus  True: the driver in use is the GPU driver. False: it is the CPU driver.
 void examine_devices(findings& into, bool gpus);
+/// Examines the compilers and the cache of flotilla::compile.
+/// @param gpus  Whether there are GPUs, which need NVRTC.
+void examine_compilers(findings& into, flotilla::compiler_report const& report, bool gpus);
 /// Examines whether a runtime starts on these devices and which settings were not granted.
 void examine_runtime(findings& into, std::string const& specification);
 

@@ -115,6 +115,30 @@ TEST_F(DiskCache, LinksToFoldersAndFilesAreRefused) {
   EXPECT_FALSE(disk_cache{options()}.is_usable());
 }
 
+// regression: if the parent of the default folder cannot be made, the reason was "No such file or
+// directory" instead of, for example, "Read-only file system"
+TEST_F(DiskCache, TheReasonIsThatOfTheParent) {
+  FLOTILLA_EXPECT_IN_CHILD([] {
+    ::unsetenv("XDG_CACHE_HOME");
+    ::setenv("HOME", "/sys", 1);  // a folder in which nobody can make one, also not root
+    std::string const why = disk_cache{compile_options{}}.why_not();
+    EXPECT_NE(why.find("cannot make the folder /sys/.cache: "), std::string::npos) << why;
+    EXPECT_EQ(why.find("No such file"), std::string::npos) << why;
+  });
+}
+
+// requirement: what `flotilla doctor` prints
+TEST_F(DiskCache, EntriesAreCounted) {
+  disk_cache const cache{options()};
+  EXPECT_TRUE(cache.is_writable());
+  EXPECT_EQ(cache.path(), (folder() / "cache").string());
+  EXPECT_EQ(cache.count().entries, 0u);
+  cache.store("k", code("one"));
+  cache.store("l", code("two"));
+  EXPECT_EQ(cache.count().entries, 2u);
+  EXPECT_EQ(cache.count().bytes, fs::file_size(entry("k")) + fs::file_size(entry("l")));
+}
+
 // requirement: a folder that cannot be written is no error. Root can write everywhere, so this is a
 // folder in which nobody can make a file.
 TEST_F(DiskCache, AFolderThatCannotBeMadeIsNoError) {
