@@ -24,6 +24,9 @@ endfunction()
 # header contains this text as a part of a function type, so the compiler itself reads the types.
 function(flotilla_write_header kernels typed untyped)
   file(READ "${WORK}/types.txt" types)  # lines with #include, from the option TYPES
+  # flotilla's own types of parameters need no TYPES.
+  string(PREPEND types "#include <flotilla/data/view.hpp>\n"
+                       "#include <flotilla/kernel/task_status.hpp>\n")
   set(begin "#include <cstddef>\n#include <cstdint>\n${types}\n")
   _flotilla_host_compiles(works "${begin}")
   if(NOT works)
@@ -57,8 +60,9 @@ function(flotilla_write_header kernels typed untyped)
   endforeach()
   foreach(kernel IN LISTS bad)
     string(APPEND members
-      "  // No handle for ${kernel}(${parameters_of_${kernel}}): the host compiler does not know a\n"
-      "  // type. Name a header that defines it with the option TYPES of flotilla_add_kernels.\n")
+      "  // ${kernel}(${parameters_of_${kernel}}): the host compiler does not know a type. Name a\n"
+      "  // header that defines it with the option TYPES of flotilla_add_kernels.\n"
+      "  static constexpr flotilla::kernel_without_handle ${kernel}{\"${kernel}\"};\n")
   endforeach()
   set(devices "GPUs and CPU devices")
   if(GPU_ONLY)

@@ -54,6 +54,25 @@ void refuse_thread_count(long long threads) {
                          std::to_string(threads));
 }
 
+namespace {
+
+[[noreturn]] void refuse(parameter_place const& to, std::string const& value) {
+  throw invalid_argument(state_of(to.owner).programs.describe_kernel(to.kernel) + ", argument " +
+                         std::to_string(to.index) + ": the value " + value +
+                         " does not fit into the parameter, which has " +
+                         std::to_string(8 * to.bytes) +
+                         " bits; declare a wider parameter, or convert the argument to its type");
+}
+
+}  // namespace
+
+void refuse_integer(parameter_place const& to, long long value) {
+  refuse(to, std::to_string(value));
+}
+void refuse_integer(parameter_place const& to, unsigned long long value) {
+  refuse(to, std::to_string(value));
+}
+
 void refuse_argument(launch const& to, std::size_t index) {
   throw wrong_runtime(
       state_of(access::impl(to)).programs.describe_kernel(access::kernel_index(to)) +

@@ -11,6 +11,7 @@
 #include <fstream>
 #include <initializer_list>
 #include <stdexcept>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -65,6 +66,32 @@ TEST_F(Mistakes, InOptions) {
   expect<unknown_setting>({"shedule"}, [] { (void)settings::parse("shedule=spin"); });
   expect<unknown_setting>({"schedule", "fast"}, [] { (void)settings::parse("schedule=fast"); });
   expect<invalid_argument>({"ordr", "order"}, [] { (void)checks::parse("ordr"); });
+}
+
+// regression: an integer of a wider type that does not fit became another value. A kernel cannot
+// tell, so the launch is refused, as one with a fraction is
+TEST_F(Mistakes, IntegersThatDoNotFit) {
+  std::size_t const large = std::size_t{1} << 40;
+  auto const write = program.write.with_shape({1}, {1});
+  expect<invalid_argument>({"write_value", "argument 1", "1099511627776", "32 bits"},
+                           [&] { (void)write(here, large); });
+  expect<invalid_argument>({"argument 1", "-1"}, [&] { (void)write(here, std::int64_t{-1}); });
+  expect<invalid_argument>({"argument 1", "4294967296"},
+                           [&] { (void)write(here, std::int64_t{1} << 32); });
+  // These tasks run, and the fixture expects that its runtime makes no more objects of the driver.
+  runtime own{{.devices = "cpu:1"}};
+  test_program const mine{own};
+  device_buffer<std::uint32_t> words{own, zero, 4};
+  expect<bulk_error>({"item 2", "argument 1", "1099511627776"}, [&] {
+    submit_bulk(own, mine.write.with_shape({1}, {1}), 4, [&](std::size_t i) {
+      return std::tuple{words.subspan(i, 1), i == 2 ? large : i};
+    }).wait();
+  });
+  own.submit(mine.write.with_shape({1}, {1})(words, std::size_t{0xffff'ffff})).wait();
+  std::vector<std::uint32_t> back(1);
+  own.submit(words.subspan(0, 1).copy_to(back)).wait();
+  EXPECT_EQ(back[0], 0xffff'ffffu);
+  EXPECT_NO_THROW((void)write(here, -1)) << "not of a wider type, so no bits are lost";
 }
 
 // requirement: 5 mistakes with images and kernels

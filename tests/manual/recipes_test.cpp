@@ -4,6 +4,7 @@
 // The code of the recipes in docs/manual/recipes. The pages include the parts between `recipe:` and
 // `end`, so they show code that compiles and is tested.
 #include <algorithm>
+#include <atomic>
 #include <string>
 #include <vector>
 
@@ -131,6 +132,38 @@ TEST(ManualRecipes, FromStarpu) {
   }
   // end
   EXPECT_EQ(count(y, 5.0f), n);
+}
+
+// requirement: many chains, whose results come one after the other
+TEST(ManualRecipes, ManySmallChains) {
+  constexpr int images = 40;
+  flotilla::runtime rt{two_devices()};
+  auto const axpy = axpy_of(rt);
+  auto const devices = rt.devices();
+  std::atomic<int> done = 0;
+  std::vector<flotilla::device_buffer<float>> x, y;
+  for (int i = 0; i < images; ++i) {
+    flotilla::device const& device = devices[static_cast<std::size_t>(i) % devices.size()];
+    x.emplace_back(rt, device, std::vector<float>(n, 1.0f));
+    y.emplace_back(rt, device, std::vector<float>(n, static_cast<float>(i)));
+  }
+  // recipe: many small chains
+  flotilla::host_buffer<float> results{rt, images * n};  // pinned
+  for (int i = 0; i < images; ++i) {
+    std::string const label = "image " + std::to_string(i);
+    flotilla::dependency_list last;
+    for (int step = 0; step < 3; ++step) {
+      last = {rt.submit(axpy.over(n)(2.0f, x[i], y[i], n),
+                        {.label = label, .after = last, .priority = -step})};
+    }
+    rt.submit(y[i].copy_to(results.subspan(i * n, n)),
+              {.label = label, .after = last, .priority = -3})
+        .then([&](std::exception_ptr error) { done += error == nullptr ? 1 : 0; });
+  }
+  // end
+  rt.wait_idle();
+  EXPECT_EQ(done, images);
+  EXPECT_EQ(results.span()[39 * n + 5], 45.0f);
 }
 
 // recipe: a library with tasks

@@ -3,7 +3,8 @@
 
 # Checks that a mistake in a program does not compile, and that the compiler's output is readable.
 # The lines `// expect: TEXT` of the source contain the parts of this output. Without the macro
-# MISTAKE, the source must compile. `// standard: N` sets the language standard of the mistake.
+# MISTAKE, the source must compile. `// standard: N` sets the language standard of the mistake, and
+# `// errors: N` the maximum number of errors, which is 2 otherwise.
 #
 #   cmake -D COMPILER=<C++ compiler> -D SOURCE=<file> -D INCLUDE_DIRS=<folders, separated by |>
 #         -P check_refused.cmake
@@ -43,6 +44,12 @@ foreach(line IN LISTS expected)
 endforeach()
 string(REGEX MATCHALL "error: " errors "${output}")
 list(LENGTH errors count)
-if(count GREATER 2)
-  message(FATAL_ERROR "the output has ${count} errors, but must have at most 2:\n${output}")
+set(max_errors 2)
+file(STRINGS "${SOURCE}" lines REGEX "^// errors: ")
+if(lines MATCHES "^// errors: ([0-9]+)")
+  set(max_errors "${CMAKE_MATCH_1}")
+endif()
+if(count GREATER max_errors)
+  message(FATAL_ERROR
+    "the output has ${count} errors, but must have at most ${max_errors}:\n${output}")
 endif()

@@ -172,8 +172,10 @@ class launch_writer<Kernel, parameter_types<Parameters...>> {
   template <class... Arguments>
   void write(std::size_t index, Arguments&... arguments) {
     try {
+      kernel_ref const& found = launch_builder::found(kernel_);
       [&]<std::size_t... I>(std::index_sequence<I...>) {
-        (put<layout::offsets[I]>(static_cast<Parameters>(arguments)), ...);
+        (put<layout::offsets[I]>(converted<Parameters>(found.owner, found.index, I, arguments)),
+         ...);
       }
       (std::index_sequence_for<Parameters...>{});
     } catch (invalid_argument const&) {

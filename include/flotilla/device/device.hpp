@@ -4,7 +4,9 @@
 /// Devices and their ordinals.
 
 #include <compare>
+#include <concepts>
 #include <cstddef>
+#include <optional>
 #include <string>
 
 #include <flotilla/detail/export.hpp>
@@ -37,6 +39,20 @@ struct device {
 
   /// Lets functions that take an ordinal also take a device.
   operator device_ordinal() const noexcept { return ordinal; }
+};
+
+/// The ordinal of a device, or nothing. It is made of a device, an ordinal, or an optional ordinal.
+/// A plain number is refused, because it could be the number of the driver.
+class optional_device : public std::optional<device_ordinal> {
+ public:
+  constexpr optional_device() noexcept = default;
+  constexpr optional_device(std::nullopt_t) noexcept {}
+  constexpr optional_device(device_ordinal one) noexcept : std::optional<device_ordinal>{one} {}
+  constexpr optional_device(std::optional<device_ordinal> one) noexcept
+      : std::optional<device_ordinal>{one} {}
+  optional_device(device const& one) noexcept : std::optional<device_ordinal>{one.ordinal} {}
+  template <std::integral Number>
+  optional_device(Number) = delete;  // write device_ordinal{n}
 };
 
 }  // namespace v0_1

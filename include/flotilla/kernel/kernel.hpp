@@ -11,6 +11,7 @@
 #include <utility>
 
 #include <flotilla/data/uses.hpp>
+#include <flotilla/detail/kernel_argument.hpp>
 #include <flotilla/error/error.hpp>
 #include <flotilla/kernel/data_launch.hpp>
 #include <flotilla/kernel/launch.hpp>
@@ -47,46 +48,7 @@ template <class T, class Element, int Rank>
 inline constexpr bool takes_data<view<T, Rank>, Element, Rank> =
     std::is_convertible_v<Element*, T*>&& std::is_same_v<T const, Element const>;
 
-template <class T>
-inline constexpr bool is_on_device = false;
-template <class T>
-inline constexpr bool is_on_device<device_buffer<T>> = true;
-template <class T>
-inline constexpr bool is_on_device<device_span<T>> = true;
-
 [[noreturn]] FLOTILLA_EXPORT void refuse_argument(launch const& to, std::size_t index);
-
-// Compilers print these names in the errors of kernel_argument.
-template <std::size_t>
-struct argument_index;
-template <class>
-struct parameter_type;
-template <class>
-struct argument_type;
-
-/// Checks one argument of a kernel. The indices of arguments begin with 0.
-template <class Index, class Parameter, class Argument>
-struct kernel_argument;
-template <std::size_t Index, class Parameter, class Argument>
-struct kernel_argument<argument_index<Index>, parameter_type<Parameter>, argument_type<Argument>> {
-  static constexpr bool converts = requires(Argument & argument) {
-    static_cast<Parameter>(argument);
-  };
-  static constexpr bool is_on_device = detail::is_on_device<std::remove_cv_t<Argument>>;
-  static constexpr bool is_host_memory = !is_on_device && requires(Argument & argument) {
-    argument.data();
-  };
-  static_assert(converts || !is_on_device,
-                "a device_buffer or device_span needs a kernel parameter that is a pointer to its "
-                "element type; if the buffer is const, it needs a pointer to const");
-  static_assert(converts || !is_host_memory,
-                "host memory cannot be a kernel argument; copy it to a device_buffer");
-  static_assert(converts || is_on_device || is_host_memory,
-                "a kernel argument does not convert to the type of its parameter");
-  static_assert(!(std::is_floating_point_v<Argument> && std::is_integral_v<Parameter>),
-                "a floating-point argument of an integral kernel parameter would lose its "
-                "fraction; convert it, for example with static_cast");
-};
 
 /// Makes kernels, and launches for kernels.
 struct launch_builder {
@@ -180,7 +142,7 @@ struct launch_builder {
       append_range(to, Index, range_access::range(argument), false);
     }
     if constexpr (checked::converts) {  // otherwise a static_assert has failed
-      Parameter const value = static_cast<Parameter>(argument);
+      auto const value = converted<Parameter>(to.owner_, to.kernel_, Index, argument);
       if constexpr (std::is_same_v<Parameter, task_status>) {
         to.status_offset_ = static_cast<std::uint16_t>(next_offset(to, alignof(Parameter)));
         to.attributed_ = to.goes_alone_ = to.is_special_ = true;
@@ -215,9 +177,10 @@ class kernel {
     /// names, or else on the device of the first buffer or span. Buffers and spans may be on
     /// several devices if the device of the launch can access the memory of the others (see
     /// can_access_peer): `submit` checks this. A floating-point argument does not convert to an
-    /// integral parameter. If an argument is a use of data (`read(a)`, `write(b)` or `update(c)`),
-    /// the result is a data_launch, which a flow submits.
-    /// @throws wrong_runtime  A buffer belongs to another runtime.
+    /// integral parameter, and an integer of a wider type must fit. If an argument is a use of data
+    /// (`read(a)`, `write(b)` or `update(c)`), the result is a data_launch, which a flow submits.
+    /// @throws wrong_runtime     A buffer belongs to another runtime.
+    /// @throws invalid_argument  An integer does not fit into the type of its parameter.
     template <class... Arguments>
     [[nodiscard]] auto operator()(Arguments&&... arguments) const {
       static_assert(sizeof...(Arguments) == sizeof...(Parameters),

@@ -15,5 +15,11 @@ struct kernel_handle {
   char const* name;
 };
 
+/// Stands for a kernel with a parameter type that the host compiler does not know.
+/// `program::kernel` does not compile with it, and says what to do.
+struct kernel_without_handle {
+  char const* name;
+};
+
 }  // namespace v0_1
 }  // namespace flotilla

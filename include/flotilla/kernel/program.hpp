@@ -3,6 +3,7 @@
 #pragma once
 /// A program: an image that is loaded on every device of a runtime.
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -47,6 +48,16 @@ class FLOTILLA_EXPORT program {
   [[nodiscard]] flotilla::kernel<Parameters...> kernel(
       kernel_handle<void(Parameters...)> handle) const {
     return kernel<Parameters...>(std::string_view{handle.name});
+  }
+  /// Does not compile, and says why.
+  template <class Kernel>
+  requires std::same_as<Kernel, kernel_without_handle>
+  void kernel(Kernel) const {
+    static_assert(
+        !std::same_as<Kernel, kernel_without_handle>,
+        "the host compiler does not know the type of a parameter of this kernel: name the "
+        "header that defines it with the option TYPES of flotilla_add_kernels, or write "
+        "the types, as in program.kernel<float*, int>(\"name\")");
   }
   /// Returns the kernel `name` for launches whose arguments are chosen at run time.
   /// @throws unknown_symbol, gpu_only_kernel

@@ -29,7 +29,7 @@ struct recorded_options {
   /// The device of the task. If empty, a launch runs on the device of its first buffer or span, or
   /// on device 0 if no argument is on a device. A copy or fill runs on the device of its
   /// destination, or of its source if the destination is on the host.
-  std::optional<device_ordinal> device{};
+  optional_device device{};
   /// The predecessors: tasks of this recording, on any device.
   dependency_list after{};
 };

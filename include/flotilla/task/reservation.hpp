@@ -25,7 +25,7 @@ struct reserved_tasks {
   /// If empty, the places are for tasks that any device may run: tasks that name no device and use
   /// no memory of a device. A runtime with a `placement` chooses the device only at the submit, so
   /// there the device must be named.
-  std::optional<device_ordinal> device{};
+  optional_device device{};
   std::size_t tasks = 1;
 };
 

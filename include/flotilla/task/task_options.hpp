@@ -20,7 +20,7 @@ struct task_options {
   /// The device of the task. If empty, a launch runs on the device of its first buffer or span, and
   /// a copy or fill on the device of its destination, or of its source if the destination is on the
   /// host. If no argument is on a device, `runtime_options::placement` chooses.
-  std::optional<device_ordinal> device{};
+  optional_device device{};
   /// Used in error messages. The runtime copies the text.
   std::string_view label{};
   /// The predecessors: tasks of this runtime, on any device. Launches and copies begin after these

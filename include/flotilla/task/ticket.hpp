@@ -27,6 +27,9 @@ class completion;
 /// task until its ticket is destroyed. A task runs even if its ticket is dropped. A ticket may
 /// outlive its runtime, which ends only after all tasks have ended.
 ///
+/// A list in braces copies its elements, so std::vector<ticket>{std::move(a)} does not compile.
+/// Call push_back(std::move(a)). A dependency_list takes tickets in braces, and does not move them.
+///
 /// A moved-from or default-constructed ticket names no task: `valid()` is false, `id()` names no
 /// task, and every other call throws invalid_argument.
 class FLOTILLA_EXPORT [[nodiscard]] ticket {
@@ -46,6 +49,8 @@ class FLOTILLA_EXPORT [[nodiscard]] ticket {
     device_ = other.device_;
     return *this;
   }
+  ticket(ticket const&) = delete;  // {std::move(a)} of a std::vector copies: use push_back
+  ticket& operator=(ticket const&) = delete;
   ~ticket() {
     if (runtime_ != nullptr) { drop(); }
   }
