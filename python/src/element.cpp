@@ -105,9 +105,12 @@ element_type find_type(std::string const& name) {
   refuse_type("'" + name + "'");
 }
 
+// Python sets the locale of the user, so the functions of <cctype> would accept other letters, too.
 bool is_name_part(char letter) noexcept {
-  return (std::isalnum(static_cast<unsigned char>(letter)) != 0) || letter == '_' || letter == ':';
+  return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||
+         (letter >= '0' && letter <= '9') || letter == '_' || letter == ':';
 }
+bool is_blank(char letter) noexcept { return letter == ' ' || (letter >= '\t' && letter <= '\r'); }
 
 /// Splits a declaration into words and stars.
 std::vector<std::string> words_of(std::string_view text) {
@@ -119,9 +122,7 @@ std::vector<std::string> words_of(std::string_view text) {
       words.emplace_back(text.substr(i, end - i));
       i = end;
     } else {
-      if (std::isspace(static_cast<unsigned char>(text[i])) == 0) {
-        words.emplace_back(1, text[i]);
-      }
+      if (!is_blank(text[i])) { words.emplace_back(1, text[i]); }
       ++i;
     }
   }

@@ -7,6 +7,7 @@
 
 #include <flotilla/error/error.hpp>
 
+#include "base/ascii.hpp"
 #include "context/description.hpp"
 #include "driver/cpu_devices.hpp"
 #include "driver/library.hpp"
@@ -178,9 +179,8 @@ class gpu_selection {
 
  private:
   static bool same(std::string_view a, std::string_view b) {
-    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](unsigned char x, unsigned char y) {
-      return std::tolower(x) == std::tolower(y);
-    });
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                      [](char x, char y) { return base::to_lower(x) == base::to_lower(y); });
   }
   void take(device const& one) { add_to(chosen_, one, split_in_, asked_for_, whole_); }
   std::string_view whole_;

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <fstream>
 
+#include "base/ascii.hpp"
 #include "driver/check.hpp"
 
 namespace flotilla::context {
@@ -35,9 +36,7 @@ std::string uuid_text(CUuuid const& uuid, device_kind kind) {
 /// Reads the NUMA node of a GPU from sysfs, because the oldest supported drivers do not have an
 /// attribute for the node. Returns -1 if the node is unknown.
 int numa_node_of(std::string pci_id) {
-  for (char& each : pci_id) {
-    each = static_cast<char>(std::tolower(static_cast<unsigned char>(each)));
-  }
+  for (char& each : pci_id) { each = base::to_lower(each); }
   // sysfs writes the PCI domain with four digits, and the driver writes it with eight.
   if (pci_id.size() > 12) { pci_id = pci_id.substr(pci_id.size() - 12); }
   std::ifstream file{"/sys/bus/pci/devices/" + pci_id + "/numa_node"};

@@ -4,13 +4,14 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <charconv>
 #include <cstdint>
 #include <optional>
 #include <utility>
 
 #include <flotilla/error/error.hpp>
+
+#include "base/ascii.hpp"
 
 namespace flotilla {
 inline namespace v0_1 {
@@ -201,9 +202,8 @@ std::string write(std::chrono::milliseconds value) {
 }
 
 std::string_view trimmed(std::string_view text) noexcept {
-  auto const blank = [](char each) { return std::isspace(static_cast<unsigned char>(each)) != 0; };
-  while (!text.empty() && blank(text.front())) { text.remove_prefix(1); }
-  while (!text.empty() && blank(text.back())) { text.remove_suffix(1); }
+  while (!text.empty() && base::is_blank(text.front())) { text.remove_prefix(1); }
+  while (!text.empty() && base::is_blank(text.back())) { text.remove_suffix(1); }
   return text;
 }
 

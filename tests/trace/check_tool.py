@@ -43,6 +43,20 @@ titles = {each.firstChild.data.split(",")[0] for each in picture.getElementsByTa
 assert {"first 0", "left 4", "call"} <= titles, titles
 assert len(picture.getElementsByTagName("line")) == 40  # four arrows of each round on each device
 
+# requirement: the trace and the picture are valid whatever a label contains
+odd = run(program, "1", "odd labels", FLOTILLA_TRACE="odd.pftrace")
+assert odd.returncode == 0 and odd.stderr == "", odd.stderr
+with open("odd.pftrace", "rb") as file:
+    written = file.read()
+assert "gr\u00fc\u00df".encode() in written
+assert b"\xff\xc3(" not in written and b"??(" in written
+assert b"x" * 254 + b"\xc3" not in written  # a character that the length of a label cut off
+shown = run(tool, "trace", "odd.pftrace", "--svg", "odd.svg")
+assert shown.returncode == 0, shown.stderr
+picture = xml.dom.minidom.parse("odd.svg")  # raises an error if it is not well-formed
+titles = {each.firstChild.data.split(",")[0] for each in picture.getElementsByTagName("title")}
+assert {"<&\"'>]]>", "??(", "gr\u00fc\u00df"} <= titles, titles
+
 # error guess: files that are no traces
 refused(run(tool, "trace", "missing.pftrace"), "missing.pftrace", "No such file")
 refused(run(tool, "trace", "."), "'.' is a folder")

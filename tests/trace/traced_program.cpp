@@ -3,7 +3,8 @@
 
 // Submits tasks for the tests of traces. On each device it fills a buffer with a copy, and then
 // does this `rounds` times: a launch, two launches after it, and a copy after both. The last task
-// is a callable. FLOTILLA_TRACE traces them.
+// is a callable. FLOTILLA_TRACE traces them. With a second argument, there are callables with
+// unusual labels, too.
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -41,6 +42,15 @@ int main(int count, char** arguments) {
       }
     }
     rt.submit(flotilla::callable{[](flotilla::task_context&) {}}, {.label = "call"}).wait();
+    if (count > 2) {
+      // Labels that formats must not take as they are.
+      for (std::string const& label :
+           {std::string{"<&\"'>]]>"}, std::string{"\x01\x1b\n\x7f"}, std::string{"\xff\xc3("},
+            std::string{"\xed\xa0\x80\xef\xbf\xbe"}, std::string{"gr\xc3\xbc\xc3\x9f"},
+            std::string(254, 'x') + "\xc3\xbc", std::string(100'000, 'y')}) {
+        rt.submit(flotilla::callable{[](flotilla::task_context&) {}}, {.label = label}).wait();
+      }
+    }
   } catch (std::exception const& why) {
     std::fprintf(stderr, "traced_program: %s\n", why.what());
     return 1;

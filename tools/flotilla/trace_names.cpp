@@ -5,38 +5,21 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/utf8.hpp"
+
 namespace tool {
 namespace {
 
-/// Returns the number of bytes of the UTF-8 character at the begin of a text, which is not empty; 0
-/// if it is none.
-std::size_t length_of_first(std::string_view text) {
-  auto const byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  unsigned char const lead = byte(0);
-  std::size_t const length = lead < 0x80                    ? 1
-                             : lead >= 0xc2 && lead <= 0xdf ? 2
-                             : lead >= 0xe0 && lead <= 0xef ? 3
-                             : lead >= 0xf0 && lead <= 0xf4 ? 4
-                                                            : 0;
-  if (length > text.size()) { return 0; }
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xc0) != 0x80) { return 0; }
-  }
-  // Too long, halves of UTF-16, and beyond the last character.
-  bool const wrong =
-      length > 1 && ((lead == 0xe0 && byte(1) < 0xa0) || (lead == 0xed && byte(1) > 0x9f) ||
-                     (lead == 0xf0 && byte(1) < 0x90) || (lead == 0xf4 && byte(1) > 0x8f));
-  // XML does not allow U+FFFE and U+FFFF.
-  bool const is_none = length == 3 && lead == 0xef && byte(1) == 0xbf && byte(2) >= 0xbe;
-  return wrong || is_none ? 0 : length;
-}
-
+/// Splits a text into its characters. What is no UTF-8, and the two codes that XML does not
+/// have, become question marks.
 std::vector<std::string_view> characters_of(std::string_view text) {
   std::vector<std::string_view> made;
   while (!text.empty()) {
-    std::size_t const length = length_of_first(text);
-    made.push_back(length == 0 ? std::string_view{"?"} : text.substr(0, length));
-    text.remove_prefix(std::max<std::size_t>(length, 1));
+    std::size_t const bytes = flotilla::base::utf8_character_bytes(text, 0);
+    std::string_view const one = text.substr(0, bytes);
+    bool const is_right = bytes != 0 && one != "\xef\xbf\xbe" && one != "\xef\xbf\xbf";
+    made.push_back(is_right ? one : "?");
+    text.remove_prefix(std::max<std::size_t>(bytes, 1));
   }
   return made;
 }

@@ -5,11 +5,12 @@
 
 #include <cuda.h>
 
+#include <charconv>
 #include <chrono>
-#include <cstdlib>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "cpu_driver/base/entry_names.hpp"
@@ -65,11 +66,12 @@ inline CUcomputemode parse_mode(std::string_view text) {
 }
 
 inline double parse_factor(std::string_view text) {
-  std::string const copy(text);
-  char* end = nullptr;
-  double const factor = std::strtod(copy.c_str(), &end);
-  if (copy.empty() || *end != '\0' || !(factor >= 1) || factor > 1000) {
-    throw bad_part("'" + copy + "' is not a factor: expected a number from 1 to 1000");
+  double factor = 0;
+  auto const [end, failed] = std::from_chars(text.data(), text.data() + text.size(), factor);
+  if (failed != std::errc{} || end != text.data() + text.size() || !(factor >= 1) ||
+      factor > 1000) {
+    throw bad_part("'" + std::string(text) +
+                   "' is not a factor: expected a number from 1 to 1000, such as 1.5");
   }
   return factor;
 }

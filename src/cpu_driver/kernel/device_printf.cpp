@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cpu_driver/kernel/device_printf.hpp"
 
+#include <locale.h>
+
 #include <cstdio>
 #include <cstring>
 #include <memory>
@@ -27,10 +29,28 @@ int arguments_asked_for(char const* format) {
   return count;
 }
 
+/// While the object lives, this thread formats numbers as the C locale does. A program with another
+/// locale would otherwise get a decimal comma from a kernel's printf.
+class in_c_locale {
+ public:
+  in_c_locale() noexcept : before_(::uselocale(c_locale())) {}
+  ~in_c_locale() { ::uselocale(before_); }
+  in_c_locale(in_c_locale const&) = delete;
+  in_c_locale& operator=(in_c_locale const&) = delete;
+
+ private:
+  static locale_t c_locale() noexcept {
+    static locale_t const made = ::newlocale(LC_ALL_MASK, "C", nullptr);
+    return made;  // null, if there was no memory: then uselocale changes nothing
+  }
+  locale_t before_;
+};
+
 }  // namespace
 
 int device_printf(grid_hooks const& hooks, char const* format, std::va_list arguments) {
   if (format == nullptr) { return -1; }
+  in_c_locale const scope;
   std::va_list again;
   va_copy(again, arguments);
   char on_stack[512];  // small, because fibers have small stacks

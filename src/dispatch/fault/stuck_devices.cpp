@@ -3,6 +3,7 @@
 #include "dispatch/fault/stuck_devices.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
 
 #include "base/log.hpp"
@@ -14,6 +15,10 @@ namespace {
 constexpr std::chrono::milliseconds min_interval{1};
 constexpr std::chrono::milliseconds max_interval{1000};
 constexpr int looks_per_limit = 8;
+
+std::intmax_t milliseconds_of(stuck_devices::clock::duration time) noexcept {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(time).count();
+}
 
 }  // namespace
 
@@ -101,9 +106,9 @@ void stuck_devices::end_worker(watched_device& device, end_mark stuck,
   if (is_gone || lost_.is_lost(index) || lost_.is_quarantined(index)) { return; }
   try {
     base::log_format(log_level::error,
-                     "%s is stuck: work that was launched there has not ended for %.2f s "
+                     "%s is stuck: work that was launched there has not ended for %jd ms "
                      "(runtime_options::stuck_after): %s. Its worker process is ended and replaced",
-                     device.context.subject().c_str(), std::chrono::duration<double>(time).count(),
+                     device.context.subject().c_str(), milliseconds_of(time),
                      tasks_at(device, stuck).c_str());
   } catch (...) { base::log(log_level::error, "an isolated device is stuck"); }  // no memory
   lost_.kill(index);
@@ -132,11 +137,10 @@ void stuck_devices::report(watched_device const& device, end_mark stuck,
   try {
     base::log_format(
         log_level::error,
-        "%s is stuck: work that was launched there has not ended for %.2f s "
+        "%s is stuck: work that was launched there has not ended for %jd ms "
         "(runtime_options::stuck_after): %s. Nothing in this process can stop a running "
         "kernel. Until it ends, tasks that name no device go to other devices",
-        device.context.subject().c_str(), std::chrono::duration<double>(time).count(),
-        tasks_at(device, stuck).c_str());
+        device.context.subject().c_str(), milliseconds_of(time), tasks_at(device, stuck).c_str());
   } catch (...) { base::log(log_level::error, "a device is stuck"); }  // no memory
 }
 

@@ -9,6 +9,7 @@
 #include <protozero/buffer_string.hpp>
 #include <protozero/pbf_builder.hpp>
 
+#include "base/utf8.hpp"
 #include "dispatch/trace/wire_writer.hpp"
 
 namespace flotilla::dispatch {
@@ -99,7 +100,7 @@ std::uint64_t packet_stream::intern_below(perfetto::interned_data which, std::st
     pbf_builder<perfetto::interned_data> data{packet, perfetto::trace_packet::interned_data};
     pbf_builder<perfetto::interned> entry{data, which};
     entry.add_uint64(perfetto::interned::id, number);
-    entry.add_string(perfetto::interned::text, text.data(), text.size());
+    entry.add_string(perfetto::interned::text, base::as_utf8(text));
   }
   finish_packet();
   return number;
@@ -107,6 +108,7 @@ std::uint64_t packet_stream::intern_below(perfetto::interned_data which, std::st
 
 void packet_stream::describe(track_description const& track) {
   using kinds = track_description::kinds;
+  std::string const name = base::as_utf8(track.name);
   pbf_builder<perfetto::trace_packet> packet{packet_};
   packet.add_uint32(perfetto::trace_packet::sequence, sequence);
   {
@@ -117,25 +119,25 @@ void packet_stream::describe(track_description const& track) {
       case kinds::process: {
         pbf_builder<perfetto::process_descriptor> of{made, perfetto::track_descriptor::process};
         of.add_int32(perfetto::process_descriptor::pid, static_cast<std::int32_t>(track.pid));
-        of.add_string(perfetto::process_descriptor::name, track.name);
+        of.add_string(perfetto::process_descriptor::name, name);
         break;
       }
       case kinds::thread: {
         pbf_builder<perfetto::thread_descriptor> of{made, perfetto::track_descriptor::thread};
         of.add_int32(perfetto::thread_descriptor::pid, static_cast<std::int32_t>(track.pid));
         of.add_int64(perfetto::thread_descriptor::tid, track.tid);
-        of.add_string(perfetto::thread_descriptor::name, track.name);
+        of.add_string(perfetto::thread_descriptor::name, name);
         break;
       }
       case kinds::count:
       case kinds::bytes: {
-        made.add_string(perfetto::track_descriptor::name, track.name);
+        made.add_string(perfetto::track_descriptor::name, name);
         pbf_builder<perfetto::counter_descriptor> of{made, perfetto::track_descriptor::counter};
         of.add_enum(perfetto::counter_descriptor::unit,
                     track.kind == kinds::bytes ? perfetto::unit_bytes : perfetto::unit_count);
         break;
       }
-      case kinds::plain: made.add_string(perfetto::track_descriptor::name, track.name); break;
+      case kinds::plain: made.add_string(perfetto::track_descriptor::name, name); break;
     }
   }
   finish_packet();

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <string_view>
 
+#include "base/utf8.hpp"
+
 namespace flotilla::dispatch {
 
 /// Writes to memory that has room for everything that is written. The names of the functions are
@@ -26,11 +28,13 @@ class wire_writer {
     std::memcpy(next_, &value, sizeof value);
     next_ += sizeof value;
   }
+  /// A text must be UTF-8. Bytes that are not become '?'.
   template <class Field>
   void text(Field field, std::string_view value) noexcept {
     tag(field, length_delimited);
     plain_number(value.size());
     std::memcpy(next_, value.data(), value.size());
+    base::make_utf8(next_, value.size());
     next_ += value.size();
   }
   /// Begins a message of any length, which the caller writes next.

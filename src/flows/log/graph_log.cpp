@@ -5,6 +5,8 @@
 #include <new>
 #include <utility>
 
+#include "base/utf8.hpp"
+
 namespace flotilla::flows {
 
 namespace {
@@ -24,16 +26,16 @@ namespace {
   return {};
 }
 
-/// Returns the text in quotes, as Graphviz reads it.
+/// Returns the text in quotes, as Graphviz reads it: in UTF-8, and without control characters.
 [[nodiscard]] std::string in_quotes(std::string_view text) {
   std::string made{'"'};
-  for (char const each : text) {
+  for (char const each : base::as_utf8(text)) {
     if (each == '\n') {
       made += "\\n";
       continue;
     }
     if (each == '"' || each == '\\') { made += '\\'; }
-    made += each;
+    made += static_cast<unsigned char>(each) < ' ' || each == '\x7f' ? ' ' : each;
   }
   return made + '"';
 }

@@ -31,6 +31,15 @@ CONDITION = re.compile(
 )
 
 
+def without_comments(text: str) -> str:
+    """Returns the text with empty comments. All lines keep their numbers."""
+
+    def blank(match: re.Match) -> str:
+        return "\n" * match.group().count("\n") if match.lastgroup == "comment" else match.group()
+
+    return TOKEN.sub(blank, text)
+
+
 def tokens_of(text: str) -> list[Token]:
     """Returns the tokens of a source text. Keeps only one branch of each #if, because braces might
     not match if several were kept. This is the second branch of `#if 0`, else the first branch."""
