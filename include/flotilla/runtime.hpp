@@ -40,11 +40,11 @@ inline namespace v0_1 {
 ///
 /// Threads   Any thread may call any function except the destructor at any time, even inside a
 ///           callable.
-/// Blocking  A callable that blocks stalls only its own device. If no worker is left for the other
-///           devices, the runtime starts threads of its own, which drive these devices until the
-///           callable has returned. It does so after about 1 ms. In single-threaded mode, a
-///           callable or continuation that blocks stalls all devices. A callable that takes longer
-///           than 10 ms is reported (runtime_options::report_calls_longer_than).
+/// Blocking  A callable that blocks stalls only its own device. If callables, or the application's
+///           own work in oneTBB, leave no worker, the runtime starts a thread of its own after 1 to
+///           4 ms, which drives the devices that have work. In single-threaded mode, a callable or
+///           continuation that blocks stalls all devices. A callable that takes longer than 10 ms
+///           is reported (runtime_options::report_calls_longer_than).
 /// Contexts  Every call leaves the caller's context stack unchanged.
 /// Globals   The runtime resets no device, sets no environment variable, and does not use oneTBB's
 ///           `global_control`.
@@ -56,7 +56,7 @@ inline namespace v0_1 {
 ///           called inside a callable or continuation of a runtime and destroys this runtime, the
 ///           destructor abandons the open tasks and prints a message. If it is called on a worker,
 ///           the process ends before the destructors of oneTBB and of objects that are older than
-///           flotilla's library. If a wait in another thread would throw while the process ends,
+///           flotilla's library. If a call in another thread would throw because the process ends,
 ///           that thread first sleeps for up to 2 s, so that the process can end.
 class FLOTILLA_EXPORT runtime {
  public:

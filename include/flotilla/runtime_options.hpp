@@ -44,9 +44,9 @@ struct runtime_options {
   /// is not set either, "auto" is used.
   std::string devices{};
   /// The maximum number of oneTBB threads that drive devices at the same time. With 0, the runtime
-  /// is in single-threaded mode: tasks make progress only inside `pump()` and waits. `automatic`
-  /// means the number of devices, but at most cores - 1 and at least 1. Unless it is 0, up to three
-  /// more threads of oneTBB take part in large copies of pageable memory.
+  /// is in single-threaded mode: tasks make progress only in `pump()` and waits. `automatic` is the
+  /// number of devices, but at most cores - 1 and at least 1. Unless 0, up to three more threads of
+  /// oneTBB take part in large copies of pageable memory, and oneTBB need not provide any thread.
   int workers = automatic;
   /// The maximum number of open tasks of one device, between 64 and 65000. If empty, the setting
   /// "window" applies. The default of that setting is 16384. A task's place becomes free shortly

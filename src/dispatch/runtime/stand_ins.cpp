@@ -15,9 +15,12 @@ namespace flotilla::dispatch {
 namespace {
 
 constexpr std::chrono::milliseconds max_undisturbed{1};  // a callable that runs longer blocks
+// oneTBB normally begins a worker within 0.1 ms. If it takes longer because the machine is busy, a
+// stand-in does no harm.
+constexpr std::chrono::milliseconds max_without_worker{2};
 constexpr std::chrono::milliseconds watch_interval{1};
-// The watcher goes on for this time after the last callable, so that short callables that follow
-// one another do not wake it each time.
+// The watcher goes on for this time after it last had a reason, so that short callables and
+// requests that follow one another do not wake it each time.
 constexpr std::chrono::milliseconds watch_linger{10};
 
 }  // namespace
@@ -33,6 +36,10 @@ stand_ins::~stand_ins() { stop(); }
 
 void stand_ins::note_callable() noexcept {
   if (environment_.devices.size() < 2) { return; }  // there is no other device to stall
+  watch_for_workers();
+}
+
+void stand_ins::watch_for_workers() noexcept {
   if (watching_.load(std::memory_order_seq_cst)) { return; }
   std::lock_guard const lock{mutex_};
   if (is_stopping_) { return; }
@@ -46,14 +53,26 @@ void stand_ins::note_callable() noexcept {
 }
 
 void stand_ins::ring() noexcept {
-  if (blocked_.load(std::memory_order_relaxed) == 0) { return; }
-  std::lock_guard const lock{mutex_};
-  provide();
+  if (blocked_.load(std::memory_order_relaxed) != 0 ||
+      is_starving_.load(std::memory_order_relaxed)) {
+    if (max_running() == 0) { return; }  // a stand-in runs, and sees the work before it leaves
+    std::lock_guard const lock{mutex_};
+    provide();
+    return;
+  }
+  if (state_.requested.load(std::memory_order_seq_cst) != 0) { watch_for_workers(); }
 }
 
-int stand_ins::count_callables() noexcept {
+void stand_ins::note_begun() noexcept {
+  if (is_starving_.load(std::memory_order_relaxed)) {
+    is_starving_.store(false, std::memory_order_relaxed);
+  }
+}
+
+bool stand_ins::look() noexcept {
   int running = 0, blocked = 0;
-  auto const limit = (clock::now() - max_undisturbed).time_since_epoch().count();
+  auto const now = clock::now();
+  auto const limit = (now - max_undisturbed).time_since_epoch().count();
   device_set const& devices = environment_.devices;
   for (unsigned i = 0; i < devices.size(); ++i) {
     auto const since = devices[i].callable_since();
@@ -62,7 +81,27 @@ int stand_ins::count_callables() noexcept {
     if (since <= limit) { ++blocked; }
   }
   blocked_.store(blocked, std::memory_order_relaxed);
-  return running;
+  bool const waits = is_without_worker() && is_needed();
+  if (!waits) {
+    without_worker_since_ = {};
+  } else if (without_worker_since_ == clock::time_point{}) {
+    without_worker_since_ = now;
+  } else if (now - without_worker_since_ >= max_without_worker) {
+    is_starving_.store(true, std::memory_order_relaxed);
+  }
+  return running != 0 || waits;
+}
+
+bool stand_ins::is_without_worker() const noexcept {
+  // Stand-ins that run count as active, too.
+  return state_.active.load(std::memory_order_seq_cst) -
+             state_.requested.load(std::memory_order_seq_cst) <=
+         blocked_.load(std::memory_order_relaxed);
+}
+
+int stand_ins::max_running() const noexcept {
+  bool const one_more = is_starving_.load(std::memory_order_relaxed) && is_without_worker();
+  return blocked_.load(std::memory_order_relaxed) + (one_more ? 1 : 0);
 }
 
 bool stand_ins::is_needed() const noexcept {
@@ -74,19 +113,19 @@ bool stand_ins::is_needed() const noexcept {
 
 void stand_ins::watch() noexcept {
   std::unique_lock lock{mutex_};
-  clock::time_point last_callable = clock::now();
+  clock::time_point last_reason = clock::now();
   while (!is_stopping_) {
-    if (count_callables() != 0) {
-      last_callable = clock::now();
-      if (blocked_.load(std::memory_order_relaxed) != 0 && is_needed()) { provide(); }
-    } else if (clock::now() - last_callable > watch_linger) {
+    if (look()) {
+      last_reason = clock::now();
+      if (max_running() != 0 && is_needed()) { provide(); }
+    } else if (clock::now() - last_reason > watch_linger) {
       watching_.store(false, std::memory_order_seq_cst);
-      if (count_callables() == 0) {
+      if (!look()) {
         watch_.wait(lock,
                     [this] { return is_stopping_ || watching_.load(std::memory_order_relaxed); });
       }
       watching_.store(true, std::memory_order_seq_cst);
-      last_callable = clock::now();
+      last_reason = clock::now();
     }
     watch_.wait_for(lock, watch_interval, [this] { return is_stopping_; });
   }
@@ -95,7 +134,7 @@ void stand_ins::watch() noexcept {
 void stand_ins::provide() {
   if (is_stopping_) { return; }  // `stop` uses threads_ without the mutex
   int const running = static_cast<int>(threads_.size()) - idle_;
-  if (running + called_ >= blocked_.load(std::memory_order_relaxed)) { return; }
+  if (running + called_ >= max_running()) { return; }
   if (called_ < idle_) {
     ++called_;
     serve_.notify_one();

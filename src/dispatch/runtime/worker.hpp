@@ -37,6 +37,7 @@ struct worker_stats {
 /// The state that the workers of a pool share.
 struct worker_state {
   std::atomic<int> active{0};                 // workers that run or were requested
+  std::atomic<int> requested{0};              // those of them that oneTBB has not begun
   std::atomic<int> helpers{0};                // copy helpers that run or were requested
   std::atomic<bool> polling_for_ends{false};  // whether a worker polls for ended tasks
   std::mutex mutex;

@@ -107,7 +107,15 @@ void worker_pool::wake() noexcept {
       return;
     }
   } while (!state_->active.compare_exchange_weak(active, active + 1, std::memory_order_seq_cst));
-  post(roles::worker, state_->active);
+  state_->requested.fetch_add(1, std::memory_order_seq_cst);
+  if (post(roles::worker)) {
+    stand_ins_.ring();
+    return;
+  }
+  // No worker starts now. Waiting threads drain the devices too, and so does a stand-in.
+  state_->requested.fetch_sub(1, std::memory_order_seq_cst);
+  state_->active.fetch_sub(1, std::memory_order_seq_cst);
+  stand_ins_.watch_for_workers();
 }
 
 void worker_pool::wake_helper() noexcept {
@@ -116,19 +124,18 @@ void worker_pool::wake_helper() noexcept {
   do {
     if (running >= max_helpers_) { return; }
   } while (!state_->helpers.compare_exchange_weak(running, running + 1, std::memory_order_relaxed));
-  post(roles::copy_helper, state_->helpers);
+  if (!post(roles::copy_helper)) { state_->helpers.fetch_sub(1, std::memory_order_relaxed); }
 }
 
-void worker_pool::post(roles role, std::atomic<int>& count) noexcept {
+bool worker_pool::post(roles role) noexcept {
   pending_jobs::job* job = nullptr;
   try {
     job = &pending_jobs::all().add(*this, role);
     (role == roles::worker ? arena_ : helper_arena_)->post(job->posted);
+    return true;
   } catch (std::bad_alloc const&) {
-    // There is no memory for a job, so no worker starts now. Waiting threads drain the devices too,
-    // and a later call of `wake` asks again.
     if (job != nullptr) { pending_jobs::all().remove(*job); }
-    count.fetch_sub(1, std::memory_order_seq_cst);
+    return false;
   }
 }
 
@@ -147,7 +154,13 @@ void worker_pool::run(void* job) {
     if (state->closed) { return; }
     ++state->running;
   }
-  role == roles::worker ? pool->run_worker() : pool->run_copy_helper();
+  if (role == roles::worker) {
+    state->requested.fetch_sub(1, std::memory_order_seq_cst);
+    pool->stand_ins_.note_begun();
+    pool->run_worker();
+  } else {
+    pool->run_copy_helper();
+  }
   std::lock_guard const lock{state->mutex};
   --state->running;
   state->ended.notify_all();

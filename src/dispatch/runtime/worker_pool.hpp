@@ -21,7 +21,8 @@ namespace flotilla::dispatch {
 /// there is no work, the worker polls for a while and then ends. It does not sleep: all arenas of a
 /// process share one thread less than there are cores, and a sleeping worker would occupy one of
 /// these threads. `wake` asks for another worker if fewer than `max` are active. It does not matter
-/// whether or when oneTBB runs this worker, because waiting threads drain devices too.
+/// whether or when oneTBB runs this worker, because waiting threads drain devices too, and after
+/// some milliseconds a stand-in does (stand_ins).
 ///
 /// A *copy helper* is a job in another arena. It takes part in copies of host memory, drives no
 /// device, and ends soon after the last copy. Nothing depends on it.
@@ -67,8 +68,8 @@ class worker_pool {
   static void run(void* job);
   void run_worker();
   void run_copy_helper();
-  /// Posts a job, which `count` already counts. If there is no memory for it, decrements `count`.
-  void post(roles role, std::atomic<int>& count) noexcept;
+  /// Posts a job. @return false if there is no memory for it.
+  [[nodiscard]] bool post(roles role) noexcept;
   worker_stats& stats_of_this_thread();
 
   worker_environment const environment_;
