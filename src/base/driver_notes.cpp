@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "base/fork_guard.hpp"
+#include "base/refusal.hpp"
 
 namespace flotilla::base {
 
@@ -19,13 +20,15 @@ void set_driver_notes(driver_notes take) noexcept {
   current.store(take);
 }
 
-std::string take_driver_notes() {
+std::string take_driver_notes(int status) {
+  std::string refused = take_refusal(status);
+  if (!refused.empty()) { refused.insert(0, "; "); }
   driver_notes const take = current.load();
   // The driver does not work in a child of the process that opened it.
-  if (take == nullptr || fork_generation() != generation.load()) { return {}; }
+  if (take == nullptr || fork_generation() != generation.load()) { return refused; }
   std::string notes = take();
   while (!notes.empty() && (notes.back() == '\n' || notes.back() == '\0')) { notes.pop_back(); }
-  return notes.empty() ? notes : "; the driver's log: " + notes;
+  return notes.empty() ? refused : refused + "; the driver's log: " + notes;
 }
 
 }  // namespace flotilla::base

@@ -41,7 +41,8 @@ no_compiler::~no_compiler() = default;
 
 driver_error::driver_error(driver_status status, std::string call, std::string subject)
     : error(call + " failed on " + subject + ": " + to_string(status) + " (" +
-            std::to_string(static_cast<int>(status)) + ")" + base::take_driver_notes()),
+            std::to_string(static_cast<int>(status)) + ")" +
+            base::take_driver_notes(static_cast<int>(status))),
       status_(status),
       call_(std::move(call)),
       subject_(std::move(subject)) {}

@@ -4,7 +4,9 @@
 
 #include <sys/mman.h>
 
-#include <new>
+#include <cerrno>
+
+#include "base/refusal.hpp"
 
 namespace flotilla::base {
 
@@ -13,7 +15,7 @@ void mapped_memory::unmap::operator()(std::byte* memory) const noexcept { ::munm
 mapped_memory::mapped_memory(std::size_t bytes) {
   void* const memory =
       ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) { throw std::bad_alloc(); }
+  if (memory == MAP_FAILED) { throw no_memory(bytes, errno); }
   memory_ = {static_cast<std::byte*>(memory), unmap{bytes}};
 }
 

@@ -3,14 +3,9 @@
 #pragma once
 // One object for each thread. Even destructors of thread-local objects can use it.
 
-#include <cxxabi.h>
-
 #include <memory>
-#include <new>
 
-// The compiler declares it too, without "C", in a file with static objects before this line. So the
-// name here is another one for the same symbol.
-extern "C" __attribute__((visibility("hidden"))) void* flotilla_dso_handle __asm__("__dso_handle");
+#include "base/thread_objects.hpp"
 
 namespace flotilla::base {
 
@@ -33,18 +28,18 @@ class per_thread {
   [[nodiscard]] static T* find() noexcept { return object_; }
 
  private:
+  struct holder : thread_objects::node {
+    T object{};
+  };
+
   static void construct() {
-    auto made = std::make_unique<T>();
-    // The compiler generates the same call for a thread_local object. The call also keeps this
-    // library loaded until the thread has ended.
-    if (abi::__cxa_thread_atexit(&destroy, made.get(), &flotilla_dso_handle) != 0) {
-      throw std::bad_alloc();
-    }
-    object_ = made.release();
-  }
-  static void destroy(void* object) noexcept {
-    object_ = nullptr;
-    delete static_cast<T*>(object);
+    auto made = std::make_unique<holder>();
+    made->destroy = [](thread_objects::node* self) noexcept {
+      object_ = nullptr;
+      delete static_cast<holder*>(self);
+    };
+    thread_objects::add(*made);
+    object_ = &made.release()->object;
   }
 
   static inline thread_local constinit T* object_ = nullptr;

@@ -6,6 +6,8 @@
 #include <oneapi/tbb/task_arena.h>
 
 #include <algorithm>
+#include <new>
+#include <stdexcept>
 
 namespace flotilla::base {
 
@@ -40,7 +42,11 @@ worker_arena::~worker_arena() = default;
 
 void worker_arena::post(posted_job& job) {
   announce_posted_job(job);
-  impl_->arena.enqueue([&job] { run_posted_job(job); });
+  try {
+    impl_->arena.enqueue([&job] { run_posted_job(job); });
+  } catch (std::bad_alloc const&) { throw; } catch (std::runtime_error const&) {
+    // The system has no thread for oneTBB, which has queued the job. A thread may come later.
+  }
 }
 
 void initialize_tbb() {

@@ -33,7 +33,9 @@ class worker_arena {
   worker_arena(worker_arena const&) = delete;
   worker_arena& operator=(worker_arena const&) = delete;
 
-  /// Requests one run of `job`. Threads: any. The call never blocks. It allocates a task of oneTBB.
+  /// Requests one run of `job`, which may never begin: oneTBB may have no thread, and the system
+  /// may refuse one. Threads: any. The call never blocks. It allocates a task of oneTBB.
+  /// @throws std::bad_alloc
   void post(posted_job& job);
 
  private:

@@ -4,7 +4,10 @@
 // The functions of tbb_bridge.hpp that ThreadSanitizer must instrument.
 #include "base/tbb_bridge.hpp"
 
+#include <new>
+
 #include "base/process_end.hpp"
+#include "base/thread_objects.hpp"
 
 namespace flotilla::base {
 
@@ -30,8 +33,15 @@ void announce_posted_job(posted_job& job) noexcept {
 
 void run_posted_job(posted_job& job) noexcept {
   static_cast<void>(job.handed.load(std::memory_order_acquire));
+  try {
+    thread_objects::prepare();
+  } catch (std::bad_alloc const&) {
+    // The first object of this thread tries again, and reports the error.
+  }
   is_inside_job = true;
+  never_yield_to_process_end(true);
   job.body(job.context);
+  never_yield_to_process_end(false);
   is_inside_job = false;
 }
 

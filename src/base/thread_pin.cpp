@@ -2,7 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/thread_pin.hpp"
 
+#include <string>
+#include <system_error>
 #include <utility>
+
+#include "base/refusal.hpp"
+#include "base/thread_objects.hpp"
 
 namespace flotilla::base {
 
@@ -24,12 +29,21 @@ thread_pin::~thread_pin() {
   unrestricted = nullptr;
 }
 
-std::thread start_thread(std::function<void()> body) {
-  if (unrestricted == nullptr) { return std::thread{std::move(body)}; }
+std::thread start_thread(std::function<void()> body) try {
+  if (unrestricted == nullptr) {
+    return std::thread{[body = std::move(body)] {
+      library_thread const self;
+      body();
+    }};
+  }
   return std::thread{[mask = *unrestricted, body = std::move(body)] {
+    library_thread const self;
     mask.apply_to_this_thread();
     body();
   }};
+} catch (std::system_error const& refused) {
+  throw std::system_error(refused.code(),
+                          "no thread could be started" + limits_text(limits_of_threads));
 }
 
 }  // namespace flotilla::base

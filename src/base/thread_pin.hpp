@@ -29,9 +29,11 @@ class thread_pin {
   std::optional<processor_mask> own_;  // the mask before the first `move_to`
 };
 
-/// Starts a thread. A thread inherits the affinity mask of its creator. If a thread_pin restricts
-/// the calling thread, the new thread gets the mask that the calling thread had before.
-/// @throws std::bad_alloc, std::system_error
+/// Starts a thread of the library (library_thread). A thread inherits the affinity mask of its
+/// creator. If a thread_pin restricts the calling thread, the new thread gets the mask that the
+/// calling thread had before.
+/// @throws std::bad_alloc
+/// @throws std::system_error  The system refused the thread. The text names the limits.
 [[nodiscard]] std::thread start_thread(std::function<void()> body);
 
 }  // namespace flotilla::base

@@ -8,6 +8,8 @@
 #include <array>
 #include <cerrno>
 
+#include "base/refusal.hpp"
+
 namespace flotilla::compiler {
 
 void file_handle::close() noexcept {
@@ -26,13 +28,8 @@ bool read_all(int descriptor, std::string& into) {
 }
 
 bool write_all(int descriptor, std::string_view bytes) noexcept {
-  while (!bytes.empty()) {
-    ssize_t const count = ::write(descriptor, bytes.data(), bytes.size());
-    if (count < 0 && errno == EINTR) { continue; }
-    if (count <= 0) { return false; }
-    bytes.remove_prefix(static_cast<std::size_t>(count));
-  }
-  return true;
+  errno = base::write_all(descriptor, bytes);
+  return errno == 0;
 }
 
 bool read_file(std::string const& path, std::string& into) {

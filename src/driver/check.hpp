@@ -11,6 +11,8 @@
 
 #include <flotilla/error/error.hpp>
 
+#include "base/process_end.hpp"
+
 namespace flotilla::driver {
 
 [[nodiscard]] inline driver_status status_of(CUresult result) noexcept {
@@ -23,6 +25,8 @@ namespace flotilla::driver {
 template <class Subject>
 void check(CUresult result, char const* call, Subject&& subject) {
   if (result == CUDA_SUCCESS) [[likely]] { return; }
+  // The driver shuts down while the process ends. The caller has no chance to know that.
+  if (result == CUDA_ERROR_DEINITIALIZED) { base::yield_to_process_end(); }
   if constexpr (std::is_invocable_v<Subject>) {
     throw driver_error(status_of(result), call, std::forward<Subject>(subject)());
   } else {

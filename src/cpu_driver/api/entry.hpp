@@ -8,7 +8,6 @@
 #include <cuda.h>
 
 #include <algorithm>
-#include <new>
 #include <type_traits>
 #include <utility>
 
@@ -31,14 +30,15 @@ enum class when_poisoned {
   ignore           // works as before; for queries, and for the calling thread's stack
 };
 
+/// Returns the status for the exception that is being handled, and notes what the system refused.
+[[nodiscard]] CUresult status_of_exception() noexcept;  // entry.cpp
+
 /// Converts exceptions to statuses, because no exception may leave the C interface.
 template <class Body>
 CUresult guarded(Body&& body) noexcept {
   try {
     return std::forward<Body>(body)();
-  } catch (std::bad_alloc const&) { return CUDA_ERROR_OUT_OF_MEMORY; } catch (...) {
-    return CUDA_ERROR_UNKNOWN;
-  }
+  } catch (...) { return status_of_exception(); }
 }
 
 /// Returns CUDA_SUCCESS if the entry point may continue. Otherwise returns the status that the

@@ -110,6 +110,7 @@ void context::tear_down() {
   static_cast<void>(streams_.tear_down(resources_.flags.spin()));
   events_.close_all();
   modules_.close_all();
+  home_.thread().destroy_released();
   memory_map::of_process().free_all(self());
   resources_.fifo.flush();
 }

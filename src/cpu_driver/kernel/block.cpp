@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <new>
 
+#include "base/per_thread.hpp"
 #include "cpu_driver/kernel/fiber_switch.hpp"
 #include "cpu_driver/kernel/ordered_twin.hpp"
 #include "cpu_driver/kernel/twin.hpp"
@@ -12,23 +13,22 @@
 namespace flotilla::cpu_driver {
 namespace {
 
-// The minimum stack size. Code from a host compiler, and the C library's printf, have large frames.
-// Sanitizers make these frames even larger.
+// Code from a host compiler, and printf, have large frames; with sanitizers, even larger ones.
 #if defined(FLOTILLA_ASAN) || defined(FLOTILLA_TSAN)
 constexpr std::size_t least_stack_bytes = 256 * 1024;
 #else
 constexpr std::size_t least_stack_bytes = 64 * 1024;
 #endif
-// Added to the stack size that the application has set, because the application chooses the size
-// for GPU code, and host code has larger frames.
+// Added to the size that the application has set for GPU code: host code has larger frames.
 constexpr std::size_t stack_margin_bytes = 32 * 1024;
 constexpr std::size_t shared_alignment = 128;
 
 }  // namespace
 
-block_runner& block_runner::of_this_thread() {
-  thread_local block_runner runner;
-  return runner;
+block_runner* block_runner::of_this_thread() noexcept {
+  try {
+    return &base::per_thread<block_runner>::get();
+  } catch (std::bad_alloc const&) { return nullptr; }
 }
 
 block_runner::block_runner() {

@@ -25,7 +25,8 @@ namespace flotilla::cpu_driver {
 
 class block_runner {
  public:
-  [[nodiscard]] static block_runner& of_this_thread();
+  /// @return null  There is no memory.
+  [[nodiscard]] static block_runner* of_this_thread() noexcept;
 
   block_runner();
   ~block_runner() = default;

@@ -23,8 +23,9 @@ constexpr std::chrono::nanoseconds work_at_a_time{10'000};
 }  // namespace
 
 grid_end run_grid(grid const& what) {
-  block_runner& runner = block_runner::of_this_thread();
-  if (!runner.begin(what)) { return grid_end::trapped; }
+  block_runner* const own = block_runner::of_this_thread();
+  if (own == nullptr || !own->begin(what)) { return grid_end::trapped; }
+  block_runner& runner = *own;
   std::uint64_t const total = std::uint64_t{what.grid_size.x} * what.grid_size.y * what.grid_size.z;
   if (total == 1) { return runner.run({0, 0, 0}, what.multiprocessor_of(0)); }
 

@@ -35,7 +35,13 @@ class grid_helpers {
                                            static_cast<std::uint64_t>(blocks.max_helpers)}));
       posted_ += to_post;
     }
-    for (int i = 0; i < to_post; ++i) { arena_.post(job_); }
+    try {
+      for (; to_post > 0; --to_post) { arena_.post(job_); }
+    } catch (std::bad_alloc const&) {
+      // The kernel runs with fewer helpers.
+      std::lock_guard const lock{mutex_};
+      posted_ -= to_post;
+    }
   }
 
   // Waits for the helpers that have started. Helpers that start later no longer find `blocks`.
@@ -62,8 +68,10 @@ class grid_helpers {
     }
     if (neediest() != nullptr) {
       lock.unlock();
-      arena_.post(job_);
-      return;
+      try {
+        arena_.post(job_);
+        return;
+      } catch (std::bad_alloc const&) { lock.lock(); }
     }
     --posted_;
   }
@@ -102,8 +110,8 @@ int max_helpers_on_machine() {
 }
 
 void shared_blocks::work() {
-  block_runner& runner = block_runner::of_this_thread();
-  if (!runner.begin(what)) {
+  block_runner* const runner = block_runner::of_this_thread();
+  if (runner == nullptr || !runner->begin(what)) {
     end = grid_end::trapped;
     return;
   }
@@ -122,7 +130,7 @@ void shared_blocks::work() {
       }
       std::uint64_t const block = what.nth_block(number, total);
       grid_end const how =
-          runner.run(block_index_of(block, what.grid_size), what.multiprocessor_of(block));
+          runner->run(block_index_of(block, what.grid_size), what.multiprocessor_of(block));
       if (how != grid_end::completed) {
         auto none = grid_end::completed;
         end.compare_exchange_strong(none, how);  // keeps the first failure

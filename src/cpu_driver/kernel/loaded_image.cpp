@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <cstring>
 #include <functional>
 #include <iterator>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include <dlfcn.h>
@@ -17,6 +17,7 @@
 
 #include <flotilla/detail/ordered_twin.hpp>
 
+#include "base/refusal.hpp"
 #include "cpu_driver/kernel/image_format.hpp"
 
 namespace flotilla::cpu_driver {
@@ -24,16 +25,22 @@ namespace {
 
 thread_local std::string last_error;
 
-bool write_all(int fd, void const* data, std::size_t bytes) {
-  auto const* at = static_cast<char const*>(data);
-  while (bytes > 0) {
-    ssize_t const written = ::write(fd, at, bytes);
-    if (written < 0 && errno == EINTR) { continue; }
-    if (written <= 0) { return false; }
-    at += written;
-    bytes -= static_cast<std::size_t>(written);
+/// Makes a file in memory with these bytes. @throws std::system_error
+file_descriptor file_of(void const* code, std::size_t bytes) {
+  file_descriptor file{::memfd_create("flotilla kernels", MFD_CLOEXEC)};
+  if (file.get() < 0) {
+    throw std::system_error(errno, std::generic_category(),
+                            "the system refused memfd_create, through which kernels are loaded" +
+                                base::limits_text(base::limits_of_descriptors));
   }
-  return true;
+  int const error = base::write_all(file.get(), {static_cast<char const*>(code), bytes});
+  if (error != 0) {
+    throw std::system_error(error, std::generic_category(),
+                            "the " + std::to_string(bytes) +
+                                " bytes of the kernels could not be written to a memory file" +
+                                base::limits_text(base::limits_of_files));
+  }
+  return file;
 }
 
 // Returns the name of this process's folder in /proc. It is not getpid() if /proc shows a PID
@@ -75,17 +82,14 @@ std::shared_ptr<loaded_image const> loaded_image::load(void const* code, std::si
     last_error = "the bytes are not a CPU image for this processor and this version of flotilla";
     return nullptr;
   }
-  file_descriptor file{::memfd_create("flotilla kernels", MFD_CLOEXEC)};
-  if (file.get() < 0 || !write_all(file.get(), code, size)) {
-    last_error = std::string("copying the image to a memory file failed: ") + std::strerror(errno);
-    return nullptr;
-  }
+  file_descriptor file = file_of(code, size);
   // RTLD_LOCAL: a copy must not use the symbols of another copy. RTLD_NOW: a missing symbol causes
   // an error here instead of a crash in a kernel.
   void* const handle = ::dlopen(path_never_used(file.get()).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {
     char const* const why = ::dlerror();
     last_error = why != nullptr ? why : "dlopen failed";
+    last_error += base::limits_text({RLIMIT_NOFILE, RLIMIT_AS, RLIMIT_DATA});
     return nullptr;
   }
   auto const* const image =

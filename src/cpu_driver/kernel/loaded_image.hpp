@@ -40,7 +40,7 @@ class loaded_image {
 
   /// Loads a copy of the image. The variables of the copy have their initial values. Returns null
   /// if `code` is not recognised or the dynamic loader cannot load the copy: see `load_error()`.
-  /// Thread-safe.
+  /// Thread-safe. Throws std::system_error if the system refuses a file in memory.
   [[nodiscard]] static std::shared_ptr<loaded_image const> load(void const* code,
                                                                 std::size_t bytes = unknown_size);
 

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <vector>
 
+#include "base/refusal.hpp"
 #include "cpu_driver/memory/memory_account.hpp"
 
 namespace flotilla::cpu_driver {
@@ -25,11 +26,13 @@ CUresult memory_map::allocate(CUdeviceptr& address, std::size_t bytes, memory_ki
                               memory_account& account, CUcontext owner, bool may_wait,
                               unsigned flags) {
   bool const counted = kind == memory_kind::device;
+  base::forget_refusal();
   if (counted && !account.reserve(bytes, may_wait)) { return CUDA_ERROR_OUT_OF_MEMORY; }
   void* made = nullptr;
   // Do not round `bytes` up: AddressSanitizer should detect a write to the first byte past the end.
-  if (posix_memalign(&made, alignment, bytes) != 0) {
+  if (int const error = posix_memalign(&made, alignment, bytes); error != 0) {
     if (counted) { account.give_back(bytes); }
+    base::note_refusal(CUDA_ERROR_OUT_OF_MEMORY, base::no_memory{bytes, error}.what());
     return CUDA_ERROR_OUT_OF_MEMORY;
   }
   address = reinterpret_cast<CUdeviceptr>(made);

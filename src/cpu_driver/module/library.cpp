@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/log.hpp"
+#include "base/refusal.hpp"
 #include "cpu_driver/context/context.hpp"
 #include "cpu_driver/context/device.hpp"
 #include "cpu_driver/kernel/image_format.hpp"
@@ -27,8 +28,12 @@ CUresult load_image(void const* code, std::size_t bytes,
   if (!loaded_image::recognised(code, bytes)) { return CUDA_ERROR_INVALID_IMAGE; }
   loaded = loaded_image::load(code, bytes);
   if (loaded) { return CUDA_SUCCESS; }
+#ifdef FLOTILLA_CPU_DROPIN
+  // A program that uses the driver API gets only the status.
   base::log_format(log_level::error, "CPU driver: cannot load a CPU image: %s",
                    loaded_image::load_error());
+#endif
+  base::note_refusal(CUDA_ERROR_SHARED_OBJECT_INIT_FAILED, loaded_image::load_error());
   return CUDA_ERROR_SHARED_OBJECT_INIT_FAILED;
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/pause.hpp"
+#include "base/thread_pin.hpp"
 #include "cpu_driver/fault/fault.hpp"
 #include "cpu_driver/stream/context_resources.hpp"
 #include "cpu_driver/stream/execute.hpp"
@@ -39,7 +40,7 @@ bool needs_polling(operation const& head) noexcept {
 }  // namespace
 
 void device_thread::start() {
-  std::call_once(started_, [this] { thread_ = std::thread([this] { run(); }); });
+  std::call_once(started_, [this] { thread_ = base::start_thread([this] { run(); }); });
 }
 
 void device_thread::stop() noexcept {
@@ -50,9 +51,12 @@ void device_thread::stop() noexcept {
 }
 
 void device_thread::release_after_pending(deferred_release::entry object) noexcept {
+  destroy_released();
   deferred_.add(std::move(object));
   wake();
 }
+
+void device_thread::destroy_released() noexcept { deferred_.destroy_released(); }
 
 void device_thread::wait_for_abandon() noexcept {
   start();

@@ -43,8 +43,11 @@ class device_thread final : public wakeable {
   void push(operation* added) noexcept { inbox_.push(added); }
   /// Makes the device thread check again which waiting streams can continue.
   void wake() noexcept override { inbox_.wake(); }
-  /// Keeps `object` alive until all operations that were pushed before this call have ended.
+  /// Keeps `object` alive until all operations that were pushed before this call have ended. A
+  /// later call of this function or of `destroy_released` destroys the object.
   void release_after_pending(deferred_release::entry object) noexcept;
+  /// Destroys objects whose operations have ended.
+  void destroy_released() noexcept;
   /// For tests: waits until the device has abandoned all operations that were pushed before this
   /// call. The device must have a fault.
   void wait_for_abandon() noexcept;

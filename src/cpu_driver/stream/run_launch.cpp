@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/pause.hpp"
+#include "base/per_thread.hpp"
 #include "cpu_driver/fault/fault.hpp"
 #include "cpu_driver/fault/injection.hpp"
 #include "cpu_driver/kernel/grid.hpp"
@@ -19,10 +20,15 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 
-// Returns the array of argument addresses that a kernel's entry function takes. Each device thread
-// reuses one vector, so a launch usually does not allocate.
+// The addresses of a kernel's arguments. Each device thread reuses one vector, so a launch usually
+// does not allocate.
+struct argument_list {
+  std::vector<void*> addresses;
+};
+
+// Returns the array of argument addresses that a kernel's entry function takes.
 void* const* argument_addresses(launch_kernel& launch) {
-  thread_local std::vector<void*> addresses;
+  std::vector<void*>& addresses = base::per_thread<argument_list>::get().addresses;
   point_to_arguments(launch.arguments, *launch.kernel, addresses);
   return addresses.data();
 }

@@ -10,6 +10,20 @@
 
 namespace flotilla::dispatch {
 
+void usage_guard::note_first_use() const {
+  auto was = states::unused;
+  if (!state_.compare_exchange_strong(was, states::used, std::memory_order_acq_rel)) { return; }
+  // A static runtime is destroyed by an exit handler that is registered after its constructor has
+  // returned. Handlers run in reverse order, so this handler runs before the destructor.
+  base::watch_process_end();
+}
+
+void usage_guard::check_slowly() const {
+  if (is_forked() || faults_.is_poisoned()) { refuse(); }
+  note_first_use();
+  if (state_.load(std::memory_order_acquire) == states::closed) { refuse(); }
+}
+
 void usage_guard::refuse() const {
   if (is_forked()) {
     throw used_after_fork(
@@ -20,6 +34,9 @@ void usage_guard::refuse() const {
     base::yield_to_process_end();
     std::rethrow_exception(faults_.failure_of_all()->error);
   }
+  // At the end of the process, the destructor of a static runtime has closed it. The threads that
+  // use it cannot know that.
+  base::yield_to_process_end();
   throw runtime_closed("the runtime is closed and accepts no new tasks; nothing was queued");
 }
 

@@ -18,7 +18,8 @@ class usage_guard {
 
   /// Closes the runtime, which refuses new tasks from now on.
   void close() noexcept {
-    closed_.store(true, std::memory_order_release);  // pairs with the acquire in check_usable
+    state_.store(states::closed, std::memory_order_release);  // pairs with the acquire in
+                                                              // check_usable
   }
 
   /// Returns whether this process was forked after the runtime was created. Such a process must not
@@ -29,23 +30,31 @@ class usage_guard {
   /// @throws used_after_fork
   void check_process() const {
     if (is_forked()) { refuse(); }
+    if (state_.load(std::memory_order_relaxed) == states::unused) { note_first_use(); }
   }
   /// Checks that the runtime accepts tasks. Call it before a task is queued. Cost: three loads.
   /// @throws used_after_fork, runtime_closed, poisoned
   void check_usable() const {
-    if (is_forked() || faults_.is_poisoned() || closed_.load(std::memory_order_acquire)) {
-      refuse();
+    if (is_forked() || faults_.is_poisoned() ||
+        state_.load(std::memory_order_acquire) != states::used) {
+      check_slowly();
     }
   }
 
  private:
-  // Throws used_after_fork, poisoned or runtime_closed. This function is defined out of line, so
-  // that the inlined hot path of `submit` needs fewer registers.
+  enum class states : std::uint8_t { unused, used, closed };
+
+  // Throws used_after_fork, poisoned or runtime_closed.
   [[noreturn]] void refuse() const;
+  // Lets the runtime know of the end of the process.
+  [[gnu::cold, gnu::noinline]] void note_first_use() const;
+  // Notes the first use, or refuses. This function is defined out of line, so that the inlined hot
+  // path of `submit` needs fewer registers.
+  [[gnu::cold, gnu::noinline]] void check_slowly() const;
 
   fault_monitor const& faults_;
   std::uint32_t const fork_generation_ = base::fork_generation();
-  std::atomic<bool> closed_{false};
+  std::atomic<states> mutable state_{states::unused};
 };
 
 }  // namespace flotilla::dispatch

@@ -7,14 +7,23 @@
 #include <utility>
 
 #include <flotilla/detail/wait_interruption.hpp>
+#include <flotilla/error/error.hpp>
 #include <flotilla/task/callable.hpp>
 
 #include "base/log.hpp"
+#include "base/process_end.hpp"
 #include "dispatch/runtime/runtime_state.hpp"
 
 namespace flotilla::dispatch {
 
 namespace {
+
+/// Returns whether the driver has shut down, because the process ends. It has then freed
+/// everything. This is normal for a runtime in a global object, which is older than the driver.
+bool is_deinitialized(std::exception const& why) noexcept {
+  auto const* const of_driver = dynamic_cast<driver_error const*>(&why);
+  return of_driver != nullptr && of_driver->status() == driver_status::deinitialized;
+}
 
 /// Waits for the kernels of all devices. Call it before memory is freed, because kernels may use
 /// memory of other devices.
@@ -48,9 +57,12 @@ void runtime_state::end(runtime_state& runtime) noexcept {
         "and its memory is not freed");
     return;
   }
-  runtime.shut_down();
+  // If this thread ends the process, other threads may still use the runtime. So they find it
+  // closed, but in memory, and wait for leases that they never get.
+  bool const is_kept = base::this_thread_ends_process();
+  runtime.shut_down(is_kept);
   runtime.has_ended_.store(true, std::memory_order_relaxed);
-  if (runtime.ticket_count_.close()) { delete &runtime; }
+  if (!is_kept && runtime.ticket_count_.close()) { delete &runtime; }
 }
 
 void runtime_state::drop_ticket(runtime_state& runtime, slot_address slot,
@@ -69,13 +81,13 @@ void runtime_state::destroy_callables() noexcept {
   });
 }
 
-void runtime_state::shut_down() noexcept {
+void runtime_state::shut_down(bool is_kept) noexcept {
   continuations.end();
   if (threads_ != nullptr) { threads_->stop(); }
   workers.stop();
   events.stop();
   overdue_.stop();
-  default_flow.destroy();
+  if (!is_kept) { default_flow.destroy(); }
   bool const is_poisoned = faults_.is_poisoned();
   stream_waits.finish(is_poisoned);
   traces.end();
@@ -99,11 +111,12 @@ void runtime_state::shut_down() noexcept {
       chunks_[i].unregister();
       devices[i].destroy_resources();
     } catch (std::exception const& why) {
-      if (!is_poisoned) { base::log(log_level::error, why.what()); }
+      if (!is_poisoned && !is_deinitialized(why)) { base::log(log_level::error, why.what()); }
     }
     // Count while this thread holds the lease. Otherwise another thread might have ended a task
     // without having counted the task's ticket yet.
     if (is_poisoned) { ticket_count_.count_open(i); }
+    if (is_kept) { kept_leases_[i].emplace(std::move(lease)); }
   }
   if (is_poisoned) { ticket_count_.count_open(std::nullopt); }
   // Unload programs after the graphs that use their kernels were destroyed. A library belongs to no

@@ -194,6 +194,7 @@ std::function<void(std::exception_ptr)> runtime_state::error_handler() {
 void runtime_state::add_device(unsigned index) {
   context::leased_context& own = contexts_[index];
   device_inbound& inbound = inbounds_.emplace_back(tasks_, own.gate, bell_);
+  kept_leases_.emplace_back();
   order_.add(inbound);
   places.add(inbound);
   context::lease lease = own.gate.take();

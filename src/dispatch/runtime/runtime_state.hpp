@@ -167,11 +167,14 @@ class runtime_state final : public detail::runtime_impl {
   /// Returns runtime_options::on_error, or a handler that tells the checks about the call first.
   [[nodiscard]] std::function<void(std::exception_ptr)> error_handler();
   void add_device(unsigned index);
-  void shut_down() noexcept;
+  /// @param is_kept  Whether other threads may still use the runtime, because the process ends.
+  void shut_down(bool is_kept) noexcept;
   void destroy_callables() noexcept;
   [[nodiscard]] bool is_inside_callable() const noexcept;
 
   std::atomic<bool> has_ended_{false};
+  std::deque<std::optional<context::lease>>
+      kept_leases_;  // by device; empty until the process ends
   ticket_count ticket_count_;
   worker_homes homes_;
 

@@ -11,6 +11,8 @@
 
 #include <flotilla/error/error.hpp>
 
+#include "base/refusal.hpp"
+
 namespace flotilla::dispatch {
 
 trace_file::trace_file(std::filesystem::path path) : path_(std::move(path)) {
@@ -24,15 +26,9 @@ trace_file::trace_file(std::filesystem::path path) : path_(std::move(path)) {
 trace_file::~trace_file() { close(); }
 
 bool trace_file::write(std::string const& bytes) noexcept {
+  if (error_ != 0) { return false; }
   std::size_t done = 0;
-  while (done < bytes.size() && error_ == 0) {
-    ssize_t const count = ::write(descriptor_, bytes.data() + done, bytes.size() - done);
-    if (count < 0) {
-      if (errno != EINTR) { error_ = errno; }
-      continue;
-    }
-    done += static_cast<std::size_t>(count);
-  }
+  error_ = base::write_all(descriptor_, bytes, &done);
   written_ += done;
   return error_ == 0;
 }

@@ -15,6 +15,7 @@
 
 #include "base/fork_guard.hpp"
 #include "base/log.hpp"
+#include "base/thread_pin.hpp"
 
 namespace flotilla {
 inline namespace v0_1 {
@@ -87,7 +88,7 @@ void trace_session::start() {
   before_ = count();
   number_ = tracer_.begin(options_.every);
   try {
-    thread_ = std::make_unique<std::thread>([this] { run(); });
+    thread_ = std::make_unique<std::thread>(base::start_thread([this] { run(); }));
   } catch (...) {
     tracer_.end();
     throw;
