@@ -14,6 +14,7 @@
 
 #include "driver/cpu_devices.hpp"
 #include "isolation/calls/calls.hpp"
+#include "isolation/calls/never_throws.hpp"
 #include "isolation/owner/owner.hpp"
 
 namespace flotilla::isolated {
@@ -125,12 +126,13 @@ isolated_drivers isolate(std::shared_ptr<driver::table const> const& base,
     put_generic_calls(*forwarding);
     put_context_calls(*forwarding);
     put_memory_calls(*forwarding);
+    put_pointer_calls(*forwarding);
     put_host_memory_calls(*forwarding);
     put_copy_calls(*forwarding);
     put_library_calls(*forwarding);
     put_launch_calls(*forwarding);
     put_graph_calls(*forwarding);
-    forwarding->stream_end_capture = &stream_end_capture;
+    forwarding->stream_end_capture = never_throws<&stream_end_capture>;
     driver::forward_injection(&inject_in_workers);
     forwarding->recovery = &all;
     forwarding->origin += ", isolated";
@@ -151,7 +153,7 @@ void inject_in_workers(std::string_view spec) {
                 spec.data());
   for (int i = 0; i < max_devices; ++i) {
     isolated_device* const each = all->device(i);
-    if (each == nullptr || each->generation() == 0) { continue; }
+    if (each == nullptr || each->workers().serving() == 0) { continue; }
     static_cast<void>(each->ask(message));
   }
 }

@@ -36,26 +36,26 @@ class lossy_devices final : public driver::device_recovery {
   void refuse_replacements() noexcept { refuses_.store(true); }
   [[nodiscard]] int replacements() const noexcept { return replacements_.load(); }
 
-  [[nodiscard]] bool is_lost(int ordinal) const noexcept override {
-    return control().fault_of_device(ordinal) != 0;
+  [[nodiscard]] bool is_lost(user const& who) const noexcept override {
+    return control().fault_of_device(who.ordinal) != 0;
   }
-  [[nodiscard]] CUresult status(int ordinal) const noexcept override {
-    return static_cast<CUresult>(control().fault_of_device(ordinal));
+  [[nodiscard]] CUresult status(user const& who) const noexcept override {
+    return static_cast<CUresult>(control().fault_of_device(who.ordinal));
   }
-  [[nodiscard]] std::string reason(int ordinal) const override {
-    if (!is_lost(ordinal)) { return {}; }
+  [[nodiscard]] std::string reason(user const& who) const override {
+    if (!is_lost(who)) { return {}; }
     return refuses_.load() ? "no worker process could be started" : "its worker process was lost";
   }
-  void kill(int ordinal) noexcept override {
-    control().lose_device(ordinal, CUDA_ERROR_LAUNCH_TIMEOUT);
+  void kill(user const& who) noexcept override {
+    control().lose_device(who.ordinal, CUDA_ERROR_LAUNCH_TIMEOUT);
   }
   /// Loses a device at once, as if its worker process had been killed.
-  void crash(int ordinal) noexcept override {
-    control().lose_device(ordinal, CUDA_ERROR_LAUNCH_FAILED);
+  void crash(user const& who) noexcept override {
+    control().lose_device(who.ordinal, CUDA_ERROR_LAUNCH_FAILED);
   }
-  [[nodiscard]] bool replace(int ordinal) noexcept override {
+  [[nodiscard]] bool replace(user const& who) noexcept override {
     if (refuses_.load()) { return false; }
-    control().replace_device(ordinal);
+    control().replace_device(who.ordinal);
     replacements_.fetch_add(1);
     return true;
   }

@@ -9,6 +9,7 @@
 #include <exception>
 
 #include "isolation/worker/server.hpp"
+#include "isolation/worker/signals.hpp"
 
 #ifdef __SANITIZE_THREAD__
 /// Reports of races would be false here: ThreadSanitizer does not see that the two processes order
@@ -19,6 +20,7 @@ extern "C" [[gnu::visibility("default")]] char const* __tsan_default_options() {
 #endif
 
 int main() {
+  flotilla::isolated::ignore_signals();
   try {
     // _exit, because a kernel that hangs must not delay the end.
     ::_exit(flotilla::isolated::server{}.run());

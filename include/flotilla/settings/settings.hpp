@@ -114,10 +114,8 @@ struct FLOTILLA_EXPORT device_settings {
   /// Threads of the application that wait, pump or submit are never restricted.
   std::optional<bool> numa_placement{};
   /// "isolation": none or process. The default is none. A runtime may have devices of both kinds.
-  /// All runtimes of a process that use the device with `process` share its worker process. But if
-  /// the device is lost, only the runtime that replaces it learns of the loss. Tasks of the others
-  /// may then never end, or end without an error although they did not run. So let only one runtime
-  /// at a time use such a device.
+  /// All runtimes of a process that use the device with `process` share its worker process. If the
+  /// device is lost, each of them learns of it (docs/faults.md).
   std::optional<flotilla::isolation> isolation{};
   /// "spare": none or warm. The default is none. Has no effect without isolation. A warm spare
   /// occupies the device memory of a second context.

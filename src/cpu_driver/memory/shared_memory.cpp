@@ -7,6 +7,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
+
+#include "base/log.hpp"
+#include "base/memory_file.hpp"
+#include "base/system_error.hpp"
 #include "cpu_driver/memory/memory_account.hpp"
 
 namespace flotilla::cpu_driver {
@@ -19,14 +24,19 @@ shared_memory& shared_memory::of_process() {
 CUresult shared_memory::create(CUmemGenericAllocationHandle& made, std::size_t bytes,
                                memory_account& account) {
   if (!account.reserve(bytes, false)) { return CUDA_ERROR_OUT_OF_MEMORY; }
-  int const descriptor = ::memfd_create("flotilla device memory", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  int const descriptor = base::make_memory_file("flotilla device memory");
   // The seals keep a process that maps the memory from taking it away from the others.
   constexpr int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
-  if (descriptor < 0 || ::ftruncate(descriptor, static_cast<off_t>(bytes)) != 0 ||
+  if (descriptor < 0 || !base::set_file_size(descriptor, bytes) ||
       ::fcntl(descriptor, F_ADD_SEALS, seals) != 0) {
+    int const why = errno;
     if (descriptor >= 0) { ::close(descriptor); }
     account.give_back(bytes);
-    return CUDA_ERROR_OUT_OF_MEMORY;
+    if (why == ENOMEM || why == ENOSPC) { return CUDA_ERROR_OUT_OF_MEMORY; }
+    // The status says too little.
+    base::log_format(log_level::error, "the system refuses a memfd for %zu bytes of memory: %s",
+                     bytes, base::refusal_text(why).c_str());
+    return CUDA_ERROR_OPERATING_SYSTEM;
   }
   made = add({descriptor, bytes, &account});
   return CUDA_SUCCESS;

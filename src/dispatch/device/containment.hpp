@@ -119,7 +119,8 @@ bool containment::run(EndCompleted const& end_completed) {
   parts_.streams.stop();
   if (what == lost_devices::decision::give_up) {
     // Otherwise a kernel could write to memory whose tasks have ended.
-    parts_.context.api().recovery->end(parts_.context.where().driver_ordinal);
+    parts_.context.api().recovery->end(
+        {parts_.context.where().driver_ordinal, parts_.context.handle()});
   } else if (!lost.replace(device)) {
     what = lost_devices::decision::give_up;
   }

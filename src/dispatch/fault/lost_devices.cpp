@@ -21,13 +21,13 @@ void lost_devices::note(unsigned device, CUresult why) noexcept {
 
 void lost_devices::kill(unsigned device) noexcept {
   watched_device& one = devices_[device];
-  one.recovery->kill(one.context.where().driver_ordinal);
+  one.recovery->kill(one.user());
   note(device, CUDA_ERROR_LAUNCH_TIMEOUT);
 }
 
 void lost_devices::crash(unsigned device) noexcept {
   watched_device& one = devices_[device];
-  one.recovery->crash(one.context.where().driver_ordinal);
+  one.recovery->crash(one.user());
 }
 
 void lost_devices::look() noexcept {
@@ -52,13 +52,13 @@ CUresult lost_devices::status_of(unsigned device) const noexcept {
   CUresult const noted = one.why.load(std::memory_order_relaxed);
   if (is_sticky(driver::status_of(noted))) { return noted; }
   // Nobody has called the driver since the loss.
-  CUresult const known = one.recovery->status(one.context.where().driver_ordinal);
+  CUresult const known = one.recovery->status(one.user());
   return is_sticky(driver::status_of(known)) ? known : CUDA_ERROR_LAUNCH_FAILED;
 }
 
 std::string lost_devices::reason_of(unsigned device) const {
   watched_device const& one = devices_[device];
-  return one.recovery->reason(one.context.where().driver_ordinal);
+  return one.recovery->reason(one.user());
 }
 
 lost_devices::decision lost_devices::decide(unsigned device) {
@@ -72,13 +72,12 @@ lost_devices::decision lost_devices::decide(unsigned device) {
 
 bool lost_devices::replace(unsigned device) noexcept {
   watched_device& one = devices_[device];
-  int const ordinal = one.context.where().driver_ordinal;
   // A status that no call returns again, or a stream that answers nothing but errors.
-  if (!one.recovery->is_lost(ordinal)) { one.recovery->kill(ordinal); }
+  if (!one.recovery->is_lost(one.user())) { one.recovery->kill(one.user()); }
   // Until `note_usable`, nobody takes the tasks of the old worker process for tasks that hang.
   CUresult healthy = CUDA_SUCCESS;
   one.why.compare_exchange_strong(healthy, status_of(device), std::memory_order_relaxed);
-  return one.recovery->replace(ordinal);
+  return one.recovery->replace(one.user());
 }
 
 void lost_devices::note_usable(unsigned device) noexcept {

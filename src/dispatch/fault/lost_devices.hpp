@@ -66,7 +66,7 @@ class lost_devices {
     watched_device const& one = devices_[device];
     if (is_quarantined(device)) { return false; }
     return one.why.load(std::memory_order_relaxed) != CUDA_SUCCESS ||
-           one.recovery->is_lost(one.context.where().driver_ordinal);
+           one.recovery->is_lost(one.user());
   }
   /// Looks for a lost device that no thread has noticed, and announces work for it.
   void look() noexcept;
@@ -125,6 +125,10 @@ class lost_devices {
           inbound(to),
           recovery(is_isolated ? of.api().recovery : nullptr),
           limit(with) {}
+    /// Other runtimes may use the device, too.
+    [[nodiscard]] driver::device_recovery::user user() const noexcept {
+      return {context.where().driver_ordinal, context.handle()};
+    }
     context::context_handle const& context;
     device_inbound& inbound;
     driver::device_recovery* const recovery;  // null if the device is in this process

@@ -89,8 +89,7 @@ CUresult copy_now(CUcontext context, CUDA_MEMCPY2D const& what) {
 }  // namespace
 
 CUcontext context_of(CUdeviceptr address) {
-  isolated_device* const on =
-      is_device_address(address) ? owner::get().device(device_of_address(address)) : nullptr;
+  isolated_device* const on = device_of(address);
   if (on == nullptr) { return nullptr; }
   std::lock_guard const lock{on->mutex()};
   auto const found = on->memory().find(address);

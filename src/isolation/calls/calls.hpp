@@ -11,6 +11,7 @@ namespace flotilla::isolated {
 void put_generic_calls(driver::table& into);
 void put_context_calls(driver::table& into);
 void put_memory_calls(driver::table& into);
+void put_pointer_calls(driver::table& into);
 void put_host_memory_calls(driver::table& into);
 void put_copy_calls(driver::table& into);
 void put_library_calls(driver::table& into);

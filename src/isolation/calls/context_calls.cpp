@@ -3,6 +3,7 @@
 #include "isolation/calls/calls.hpp"
 #include "isolation/calls/forward.hpp"
 #include "isolation/calls/memory_use.hpp"
+#include "isolation/calls/never_throws.hpp"
 #include "isolation/calls/target.hpp"
 
 namespace flotilla::isolated {
@@ -31,9 +32,13 @@ CUresult CUDAAPI ctx_create(CUcontext* made, unsigned flags, CUdevice ordinal) {
   one.out().put(index);
   one.out().put(flags);
   one.out().put(ordinal);
-  CUresult const answer = one.send();
-  if (answer != CUDA_SUCCESS) { return answer; }
-  *made = remember(*on, object_kind::context, index, one).as<CUcontext>();
+  handle_bits const handle = remember(*on, object_kind::context, index, one);
+  if (CUresult const answer = one.send(); answer != CUDA_SUCCESS) {
+    forget_new(*on, object_kind::context, index);
+    return answer;
+  }
+  on->workers().learn(index);
+  *made = handle.as<CUcontext>();
   mine().contexts.push_back(*made);
   return CUDA_SUCCESS;
 }
@@ -49,7 +54,7 @@ CUresult CUDAAPI ctx_destroy(CUcontext context) {
   isolated_device& on = *owner::get().device(bits.device());
   std::lock_guard const lock{on.mutex()};
   if (on.lost() == CUDA_SUCCESS) {
-    session one{on, operation::ctx_destroy, 0};
+    session one{on, operation::ctx_destroy, 0};  // in the worker that serves, whoever knows it
     one.put_object(bits.index());
     static_cast<void>(one.send());
   }
@@ -61,6 +66,7 @@ CUresult CUDAAPI ctx_destroy(CUcontext context) {
 
 CUresult CUDAAPI ctx_push_current(CUcontext context) {
   if (context == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
+  mine().contexts.reserve(mine().contexts.size() + 1);
   if (is_foreign(context)) {
     if (CUresult const answer = base().ctx_push_current(context)) { return answer; }
   } else if (!is_open(handle_bits::of(context), object_kind::context)) {
@@ -94,6 +100,7 @@ CUresult CUDAAPI ctx_set_current(CUcontext context) {
   if (is_own && !is_open(handle_bits::of(context), object_kind::context)) {
     return CUDA_ERROR_INVALID_CONTEXT;
   }
+  mine().contexts.reserve(mine().contexts.size() + 1);
   if (!is_own && context != nullptr && has_own_top()) {
     if (CUresult const answer = base().ctx_push_current(context)) { return answer; }
   } else if (!has_own_top() && !(is_own && mine().top() == nullptr)) {
@@ -166,18 +173,18 @@ CUresult CUDAAPI ctx_disable_peer_access(CUcontext peer) {
 }  // namespace
 
 void put_context_calls(driver::table& into) {
-  into.ctx_create = &ctx_create;
-  into.ctx_destroy = &ctx_destroy;
-  into.ctx_push_current = &ctx_push_current;
-  into.ctx_pop_current = &ctx_pop_current;
-  into.ctx_get_current = &ctx_get_current;
-  into.ctx_set_current = &ctx_set_current;
-  into.ctx_get_device = &ctx_get_device;
-  into.ctx_get_id = &ctx_get_id;
-  into.stream_get_ctx = &stream_get_ctx;
-  into.device_can_access_peer = &device_can_access_peer;
-  into.ctx_enable_peer_access = &ctx_enable_peer_access;
-  into.ctx_disable_peer_access = &ctx_disable_peer_access;
+  into.ctx_create = never_throws<&ctx_create>;
+  into.ctx_destroy = never_throws<&ctx_destroy>;
+  into.ctx_push_current = never_throws<&ctx_push_current>;
+  into.ctx_pop_current = never_throws<&ctx_pop_current>;
+  into.ctx_get_current = never_throws<&ctx_get_current>;
+  into.ctx_set_current = never_throws<&ctx_set_current>;
+  into.ctx_get_device = never_throws<&ctx_get_device>;
+  into.ctx_get_id = never_throws<&ctx_get_id>;
+  into.stream_get_ctx = never_throws<&stream_get_ctx>;
+  into.device_can_access_peer = never_throws<&device_can_access_peer>;
+  into.ctx_enable_peer_access = never_throws<&ctx_enable_peer_access>;
+  into.ctx_disable_peer_access = never_throws<&ctx_disable_peer_access>;
 }
 
 }  // namespace flotilla::isolated

@@ -7,6 +7,7 @@
 
 #include "isolation/calls/between_devices.hpp"
 #include "isolation/calls/calls.hpp"
+#include "isolation/calls/never_throws.hpp"
 #include "isolation/calls/pieces.hpp"
 #include "isolation/calls/sent_copies.hpp"
 #include "isolation/calls/target.hpp"
@@ -129,14 +130,14 @@ CUresult CUDAAPI memcpy_2d_async(CUDA_MEMCPY2D const* what, CUstream stream) {
 }  // namespace
 
 void put_copy_calls(driver::table& into) {
-  into.memcpy_htod = &memcpy_htod;
-  into.memcpy_dtoh = &memcpy_dtoh;
-  into.memcpy_htod_async = &memcpy_htod_async;
-  into.memcpy_dtoh_async = &memcpy_dtoh_async;
-  into.memcpy_async = &memcpy_async;
-  into.memcpy_2d_async = &memcpy_2d_async;
-  into.memcpy_peer_async = &memcpy_peer_async;
-  into.copy_rows_between = &copy_rows_between;
+  into.memcpy_htod = never_throws<&memcpy_htod>;
+  into.memcpy_dtoh = never_throws<&memcpy_dtoh>;
+  into.memcpy_htod_async = never_throws<&memcpy_htod_async>;
+  into.memcpy_dtoh_async = never_throws<&memcpy_dtoh_async>;
+  into.memcpy_async = never_throws<&memcpy_async>;
+  into.memcpy_2d_async = never_throws<&memcpy_2d_async>;
+  into.memcpy_peer_async = never_throws<&memcpy_peer_async>;
+  into.copy_rows_between = never_throws<&copy_rows_between>;
 }
 
 }  // namespace flotilla::isolated

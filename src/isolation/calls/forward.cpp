@@ -24,17 +24,11 @@ std::uint32_t parent_of(object_kind kind, session const& call) {
   }
 }
 
-void free_images(std::vector<void*> const& images) {
-  for (void* const each : images) { owner::get().host().free(each); }
-}
-
 }  // namespace
 
 handle_bits remember(isolated_device& on, object_kind kind, std::uint32_t index,
                      session const& call) {
-  record made;
-  made.request.assign(call.request().begin(), call.request().end());
-  made.uses = call.uses();
+  record made = call.recorded();
   if (!is_shared_kind(kind)) {
     return on.objects().add(index, kind, parent_of(kind, call), std::move(made));
   }
@@ -48,12 +42,19 @@ handle_bits remember(isolated_device& on, object_kind kind, std::uint32_t index,
   return owner::get().shared().add(index, kind, parent_of(kind, call), std::move(made));
 }
 
-void forget(isolated_device& on, std::uint32_t index) {
+void free_image(void* image) noexcept { owner::get().host().free(image); }
+
+void forget(isolated_device& on, std::uint32_t index) noexcept {
   if (index == 0 || index >= max_objects) { return; }
-  std::vector<void*> images;
   on.parameters().erase(on.objects().handle_of(index).value);
-  on.objects().close(index, images);
-  free_images(images);
+  on.objects().close(index, &free_image);
+}
+
+void forget_new(isolated_device& on, object_kind kind, std::uint32_t index) noexcept {
+  if (!is_shared_kind(kind)) { return forget(on, index); }
+  on.shared_here().erase(index);
+  std::lock_guard const lock{owner::get().shared_mutex()};
+  owner::get().shared().close(index, &free_image);
 }
 
 std::uint32_t index_for(isolated_device& on, object_kind kind) {
@@ -72,7 +73,7 @@ std::string once_key(session const& call, std::size_t made_at, object_kind kind)
   return key;
 }
 
-std::uint64_t change_key(operation what, std::span<std::byte const> request) {
+std::uint64_t change_key(operation what, std::span<std::byte const> request) noexcept {
   // The object itself is the first word of most requests. The word behind it says which node,
   // attribute or limit of the object changes, or is the new value of its only property.
   std::uint32_t words[2] = {};

@@ -3,11 +3,11 @@
 #pragma once
 // Forwards an entry point by the types of its arguments. worker/arguments.hpp is the other end.
 
-#include <new>
 #include <string>
 #include <type_traits>
 #include <utility>
 
+#include "isolation/calls/never_throws.hpp"
 #include "isolation/calls/target.hpp"
 #include "isolation/owner/session.hpp"
 
@@ -89,19 +89,25 @@ class forwarded_call {
   std::uint32_t made_index_ = 0;
   std::size_t made_at_ = 0;  // where the request has `made_index_`
   handle_bits made_;
+  std::uint32_t changed_ = 0;  // the object that the call changes
+  record change_;
 };
 
 /// Remembers a new object in the journal of the device or of all devices, and returns its handle.
+/// Call it before the request is sent, and `forget_new` if the request fails.
 [[nodiscard]] handle_bits remember(isolated_device& on, object_kind kind, std::uint32_t index,
                                    session const& call);
 /// Ends an object in the journal, and frees what it has kept.
-void forget(isolated_device& on, std::uint32_t index);
+void forget(isolated_device& on, std::uint32_t index) noexcept;
+void forget_new(isolated_device& on, object_kind kind, std::uint32_t index) noexcept;
+/// Frees an image that the journal has kept.
+void free_image(void* image) noexcept;
 /// Takes an index for a new object. 0: there are too many.
 [[nodiscard]] std::uint32_t index_for(isolated_device& on, object_kind kind);
 /// The key with which the same request finds the same object again.
 [[nodiscard]] std::string once_key(session const& call, std::size_t made_at, object_kind kind);
 /// The part of a request that says what it changes: the operation, and up to two words.
-[[nodiscard]] std::uint64_t change_key(operation what, std::span<std::byte const> request);
+[[nodiscard]] std::uint64_t change_key(operation what, std::span<std::byte const> request) noexcept;
 
 /// Whether objects of this kind belong to all devices.
 [[nodiscard]] constexpr bool is_shared_kind(object_kind kind) noexcept {
@@ -114,10 +120,8 @@ class forward;
 template <effect Effect, operation What, auto Field, class... Types>
 class forward<Effect, What, Field, CUresult(CUDAAPI*)(Types...)> : forwarded_call {
  public:
-  static CUresult CUDAAPI call(Types... values) {
-    try {
-      return forward{}.run(values...);
-    } catch (std::bad_alloc const&) { return CUDA_ERROR_OUT_OF_MEMORY; }
+  static CUresult CUDAAPI call(Types... values) noexcept {
+    return status_of([&] { return forward{}.run(values...); });
   }
 
  private:
@@ -153,16 +157,16 @@ class forward<Effect, What, Field, CUresult(CUDAAPI*)(Types...)> : forwarded_cal
     return entry != nullptr ? entry(values...) : CUDA_ERROR_NOT_SUPPORTED;
   }
   CUresult exchange(Types... values) {
-    if (CUresult const lost = to_.device->lost(); lost != CUDA_SUCCESS) {
-      return after_loss(lost, values...);
-    }
+    // An object ends in the worker that serves, whoever knows it.
+    CUresult const lost = Effect == effect::destroy ? to_.device->lost() : to_.lost();
+    if (lost != CUDA_SUCCESS) { return after_loss(lost, values...); }
     (check(values), ...);
     if (status_ != CUDA_SUCCESS) { return status_; }
     if constexpr (Effect == effect::create || Effect == effect::once) {
       made_index_ = index_for(*to_.device, made_kind_);
       if (made_index_ == 0) { return CUDA_ERROR_OUT_OF_MEMORY; }
     }
-    session one{*to_.device, What, to_.context};
+    session one{*to_.device, What, to_.context, Effect == effect::destroy ? 0 : to_.user()};
     (put(one, values), ...);
     if constexpr (Effect == effect::once) {
       if (find_earlier(one)) {
@@ -170,6 +174,7 @@ class forward<Effect, What, Field, CUresult(CUDAAPI*)(Types...)> : forwarded_cal
         return CUDA_SUCCESS;
       }
     }
+    prepare(one, values...);
     CUresult answer = CUDA_SUCCESS;
     if constexpr (is_posted) {
       answer = one.post();
@@ -178,29 +183,36 @@ class forward<Effect, What, Field, CUresult(CUDAAPI*)(Types...)> : forwarded_cal
     } else {
       answer = one.send();
     }
-    after(one, answer, values...);
+    finish(answer, values...);
     if (answer != CUDA_SUCCESS) { return answer; }
     (read(one, values), ...);
     return CUDA_SUCCESS;
   }
-  void after(session& one, CUresult answer, Types... values) {
-    if constexpr (Effect == effect::destroy) {
-      forget(*to_.device, first_index(values...));
-    } else if constexpr (Effect == effect::state) {
-      if (answer != CUDA_SUCCESS) { return; }
-      std::uint32_t const index = changed(one, values...);
-      bool const is_shared = index >= first_shared_object;
-      if (is_shared) { return; }  // its device does not matter, and a default will do
-      to_.device->objects().change(index, change_key(What, one.request()), one.request(),
-                                   one.uses());
+  /// Remembers what the call will do, because after the call nothing may fail for lack of memory.
+  void prepare(session& one, Types... values) {
+    if constexpr (Effect == effect::state) {
+      changed_ = changed(one, values...);
+      if (changed_ >= first_shared_object) { return; }  // a default will do for other devices
+      change_ = one.recorded();
+      to_.device->objects().expect_change(changed_, change_key(What, one.request()));
     } else if constexpr (Effect == effect::create || Effect == effect::once) {
-      if (answer != CUDA_SUCCESS) { return; }
       made_ = remember(*to_.device, made_kind_, made_index_, one);
       if constexpr (Effect == effect::once) {
         journal& objects =
             is_shared_kind(made_kind_) ? owner::get().shared() : to_.device->objects();
         objects.set_once(made_index_, once_key(one, made_at_, made_kind_));
       }
+    }
+  }
+  void finish(CUresult answer, Types... values) noexcept {
+    if constexpr (Effect == effect::destroy) {
+      forget(*to_.device, first_index(values...));
+    } else if constexpr (Effect == effect::state) {
+      if (answer != CUDA_SUCCESS || changed_ >= first_shared_object) { return; }
+      std::uint64_t const what = change_key(What, change_.request);
+      to_.device->objects().change(changed_, what, std::move(change_));
+    } else if constexpr (Effect == effect::create || Effect == effect::once) {
+      if (answer != CUDA_SUCCESS) { forget_new(*to_.device, made_kind_, made_index_); }
     }
   }
   /// A lost device forgets objects, so that a successor does not get them.

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "isolation/calls/calls.hpp"
 #include "isolation/calls/forward.hpp"
+#include "isolation/calls/never_throws.hpp"
 
 namespace flotilla::isolated {
 
@@ -29,7 +30,7 @@ void put_generic_calls(driver::table& into) {
   }
 #include "isolation/protocol/generic_entries.inc"
 #undef FLOTILLA_ISOLATED_ENTRY
-  into.event_record = &event_record;
+  into.event_record = never_throws<&event_record>;
 }
 
 }  // namespace flotilla::isolated

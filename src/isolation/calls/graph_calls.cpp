@@ -7,6 +7,7 @@
 #include "isolation/calls/calls.hpp"
 #include "isolation/calls/forward.hpp"
 #include "isolation/calls/kernel_parameters.hpp"
+#include "isolation/calls/never_throws.hpp"
 #include "isolation/calls/target.hpp"
 
 namespace flotilla::isolated {
@@ -84,7 +85,7 @@ CUresult add(target const& to, operation what, CUgraphNode* made, CUgraph graph,
   if (made == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
   if (!is_open(handle_bits::of(graph), object_kind::graph)) { return CUDA_ERROR_INVALID_VALUE; }
   std::lock_guard const lock{on.mutex()};
-  if (CUresult const lost = on.lost(); lost != CUDA_SUCCESS) { return lost; }
+  if (CUresult const lost = to.lost(); lost != CUDA_SUCCESS) { return lost; }
   std::vector<std::uint32_t> indices;
   for (CUgraphNode const each : ahead) {
     if (!is_open(handle_bits::of(each), object_kind::graph_node)) {
@@ -96,43 +97,49 @@ CUresult add(target const& to, operation what, CUgraphNode* made, CUgraph graph,
   send_posted(on);
   std::uint32_t const index = index_for(on, object_kind::graph_node);
   if (index == 0) { return CUDA_ERROR_OUT_OF_MEMORY; }
-  session one{on, what, to.context};
+  session one{on, what, to.context, to.user()};
   one.out().put(index);
   one.put_object(forwarded_call::index_of(graph));
   one.put_objects(indices);
   node.put(one);
-  CUresult const answer = one.send();
-  if (answer != CUDA_SUCCESS) { return answer; }
-  *made = remember(on, object_kind::graph_node, index, one).as<CUgraphNode>();
+  handle_bits const handle = remember(on, object_kind::graph_node, index, one);
+  if (CUresult const answer = one.send(); answer != CUDA_SUCCESS) {
+    forget_new(on, object_kind::graph_node, index);
+    return answer;
+  }
+  *made = handle.as<CUgraphNode>();
   return CUDA_SUCCESS;
 }
 
 template <class Node>
-CUresult set(isolated_device& on, operation what, CUgraphExec exec, CUgraphNode which, Node node) {
+CUresult set(target const& to, operation what, CUgraphExec exec, CUgraphNode which, Node node) {
+  isolated_device& on = *to.device;
   if (!is_open(handle_bits::of(exec), object_kind::graph_exec) ||
       !is_open(handle_bits::of(which), object_kind::graph_node)) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   std::lock_guard const lock{on.mutex()};
-  if (CUresult const lost = on.lost(); lost != CUDA_SUCCESS) { return lost; }
+  if (CUresult const lost = to.lost(); lost != CUDA_SUCCESS) { return lost; }
   if (CUresult const status = node.check(on); status != CUDA_SUCCESS) { return status; }
   if (!on.posted().has_room(max_request_bytes / 2)) { send_posted(on); }
-  session one{on, what, current_target().context};
+  session one{on, what, to.context, to.user()};
   one.put_object(forwarded_call::index_of(exec));
   one.put_object(forwarded_call::index_of(which));
   node.put(one);
-  CUresult const answer = one.post();
-  if (answer != CUDA_SUCCESS) { return answer; }
-  on.objects().change(forwarded_call::index_of(exec), change_key(what, one.request()),
-                      one.request(), one.uses());
+  std::uint32_t const index = forwarded_call::index_of(exec);
+  std::uint64_t const key = change_key(what, one.request());
+  record change = one.recorded();
+  on.objects().expect_change(index, key);
+  if (CUresult const answer = one.post(); answer != CUDA_SUCCESS) { return answer; }
+  on.objects().change(index, key, std::move(change));
   return CUDA_SUCCESS;
 }
 
-isolated_device* device_of(CUgraphExec exec) {
+target target_of(CUgraphExec exec) {
   target to;
   to.look(exec);
   to.decide();
-  return to.device;
+  return to;
 }
 
 // Of the entries below, each adds a node to a graph or sets the parameters of a node in an
@@ -150,10 +157,10 @@ CUresult CUDAAPI add_kernel(CUgraphNode* made, CUgraph graph, CUgraphNode const*
 
 CUresult CUDAAPI set_kernel(CUgraphExec exec, CUgraphNode which,
                             CUDA_KERNEL_NODE_PARAMS_v2 const* node) {
-  isolated_device* const on = device_of(exec);
-  if (on == nullptr) { return base().graph_exec_kernel_node_set_params(exec, which, node); }
+  target const to = target_of(exec);
+  if (to.device == nullptr) { return base().graph_exec_kernel_node_set_params(exec, which, node); }
   if (node == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
-  return set(*on, operation::graph_exec_kernel_node_set_params, exec, which, kernel_node{*node});
+  return set(to, operation::graph_exec_kernel_node_set_params, exec, which, kernel_node{*node});
 }
 
 CUresult CUDAAPI add_mem_ops(CUgraphNode* made, CUgraph graph, CUgraphNode const* ahead,
@@ -169,10 +176,12 @@ CUresult CUDAAPI add_mem_ops(CUgraphNode* made, CUgraph graph, CUgraphNode const
 
 CUresult CUDAAPI set_mem_ops(CUgraphExec exec, CUgraphNode which,
                              CUDA_BATCH_MEM_OP_NODE_PARAMS const* node) {
-  isolated_device* const on = device_of(exec);
-  if (on == nullptr) { return base().graph_exec_batch_mem_op_node_set_params(exec, which, node); }
+  target const to = target_of(exec);
+  if (to.device == nullptr) {
+    return base().graph_exec_batch_mem_op_node_set_params(exec, which, node);
+  }
   if (node == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
-  return set(*on, operation::graph_exec_batch_mem_op_node_set_params, exec, which,
+  return set(to, operation::graph_exec_batch_mem_op_node_set_params, exec, which,
              batch_mem_op_node{*node});
 }
 
@@ -189,10 +198,10 @@ CUresult CUDAAPI add_memory(CUgraphNode* made, CUgraph graph, CUgraphNode const*
 template <class Parameters, operation What, auto Entry>
 CUresult CUDAAPI set_memory(CUgraphExec exec, CUgraphNode which, Parameters const* node,
                             CUcontext context) {
-  isolated_device* const on = device_of(exec);
-  if (on == nullptr) { return (base().*Entry)(exec, which, node, context); }
+  target const to = target_of(exec);
+  if (to.device == nullptr) { return (base().*Entry)(exec, which, node, context); }
   if (node == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
-  return set(*on, What, exec, which, memory_node<Parameters>{*node, context});
+  return set(to, What, exec, which, memory_node<Parameters>{*node, context});
 }
 
 CUresult CUDAAPI instantiate(CUgraphExec* made, CUgraph graph,
@@ -204,22 +213,26 @@ CUresult CUDAAPI instantiate(CUgraphExec* made, CUgraph graph,
   if (!is_open(handle_bits::of(graph), object_kind::graph)) { return CUDA_ERROR_INVALID_VALUE; }
   isolated_device& on = *to.device;
   std::lock_guard const lock{on.mutex()};
-  if (CUresult const lost = on.lost(); lost != CUDA_SUCCESS) { return lost; }
+  if (CUresult const lost = to.lost(); lost != CUDA_SUCCESS) { return lost; }
   send_posted(on);
   std::uint32_t const index = index_for(on, object_kind::graph_exec);
   if (index == 0) { return CUDA_ERROR_OUT_OF_MEMORY; }
-  session one{on, operation::graph_instantiate_with_params, to.context};
+  session one{on, operation::graph_instantiate_with_params, to.context, to.user()};
   one.out().put(index);
   one.put_object(forwarded_call::index_of(graph));
   one.out().put(with->flags);
   one.out().put(on.objects().limit());
+  handle_bits const handle = remember(on, object_kind::graph_exec, index, one);
   CUresult const answer = one.send();
   with->result_out = static_cast<CUgraphInstantiateResult>(one.in().get<std::int32_t>());
   auto const wrong = one.in().get<std::uint32_t>();
   bool const is_node = wrong != 0 && wrong < on.objects().limit();
   with->hErrNode_out = is_node ? on.objects().handle_of(wrong).as<CUgraphNode>() : nullptr;
-  if (answer != CUDA_SUCCESS) { return answer; }
-  *made = remember(on, object_kind::graph_exec, index, one).as<CUgraphExec>();
+  if (answer != CUDA_SUCCESS) {
+    forget_new(on, object_kind::graph_exec, index);
+    return answer;
+  }
+  *made = handle.as<CUgraphExec>();
   return CUDA_SUCCESS;
 }
 
@@ -236,7 +249,7 @@ CUresult CUDAAPI launch(CUgraphExec exec, CUstream stream) {
   if (!is_open(handle_bits::of(exec), object_kind::graph_exec)) { return CUDA_ERROR_INVALID_VALUE; }
   if (bits.value > 2 && !is_open(bits, object_kind::stream)) { return CUDA_ERROR_INVALID_HANDLE; }
   std::lock_guard const lock{on.mutex()};
-  if (CUresult const lost = on.lost(); lost != CUDA_SUCCESS) { return lost; }
+  if (CUresult const lost = to.lost(); lost != CUDA_SUCCESS) { return lost; }
   posted_changes& posted = on.posted();
   if (CUresult const failed = posted.take_failure(); failed != CUDA_SUCCESS) { return failed; }
   struct {
@@ -246,7 +259,7 @@ CUresult CUDAAPI launch(CUgraphExec exec, CUstream stream) {
   } const request{{operation::graph_launch, 0, to.context},
                   forwarded_call::index_of(exec),
                   forwarded_call::index_of(stream)};
-  session one{on, operation::batch, to.context};
+  session one{on, operation::batch, to.context, to.user()};
   one.out().put_bytes(posted.bytes().data(), posted.bytes().size());
   one.out().put(static_cast<std::uint32_t>(sizeof request));
   one.out().put(request);
@@ -260,23 +273,25 @@ void put_graph_calls(driver::table& into) {
   auto const put = [](auto& entry, auto function) {
     if (entry != nullptr) { entry = function; }
   };
-  put(into.graph_launch, &launch);
-  put(into.graph_add_kernel_node, &add_kernel);
-  put(into.graph_exec_kernel_node_set_params, &set_kernel);
-  put(into.graph_add_batch_mem_op_node, &add_mem_ops);
-  put(into.graph_exec_batch_mem_op_node_set_params, &set_mem_ops);
+  put(into.graph_launch, never_throws<&launch>);
+  put(into.graph_add_kernel_node, never_throws<&add_kernel>);
+  put(into.graph_exec_kernel_node_set_params, never_throws<&set_kernel>);
+  put(into.graph_add_batch_mem_op_node, never_throws<&add_mem_ops>);
+  put(into.graph_exec_batch_mem_op_node_set_params, never_throws<&set_mem_ops>);
   put(into.graph_add_memcpy_node,
-      &add_memory<CUDA_MEMCPY3D, operation::graph_add_memcpy_node, &api::graph_add_memcpy_node>);
+      never_throws<&add_memory<CUDA_MEMCPY3D, operation::graph_add_memcpy_node,
+                               &api::graph_add_memcpy_node>>);
   put(into.graph_exec_memcpy_node_set_params,
-      &set_memory<CUDA_MEMCPY3D, operation::graph_exec_memcpy_node_set_params,
-                  &api::graph_exec_memcpy_node_set_params>);
+      never_throws<&set_memory<CUDA_MEMCPY3D, operation::graph_exec_memcpy_node_set_params,
+                               &api::graph_exec_memcpy_node_set_params>>);
   put(into.graph_add_memset_node,
-      &add_memory<CUDA_MEMSET_NODE_PARAMS, operation::graph_add_memset_node,
-                  &api::graph_add_memset_node>);
+      never_throws<&add_memory<CUDA_MEMSET_NODE_PARAMS, operation::graph_add_memset_node,
+                               &api::graph_add_memset_node>>);
   put(into.graph_exec_memset_node_set_params,
-      &set_memory<CUDA_MEMSET_NODE_PARAMS, operation::graph_exec_memset_node_set_params,
-                  &api::graph_exec_memset_node_set_params>);
-  put(into.graph_instantiate_with_params, &instantiate);
+      never_throws<
+          &set_memory<CUDA_MEMSET_NODE_PARAMS, operation::graph_exec_memset_node_set_params,
+                      &api::graph_exec_memset_node_set_params>>);
+  put(into.graph_instantiate_with_params, never_throws<&instantiate>);
 }
 
 }  // namespace flotilla::isolated

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "isolation/calls/calls.hpp"
+#include "isolation/calls/never_throws.hpp"
 #include "isolation/calls/target.hpp"
 
 namespace flotilla::isolated {
@@ -99,7 +100,7 @@ CUresult unregister_here(host_arena::block const& one) {
 CUresult CUDAAPI mem_host_alloc(void** made, std::size_t bytes, unsigned flags) {
   target const to = current_target();
   if (to.device == nullptr) { return base().mem_host_alloc(made, bytes, flags); }
-  if (CUresult const lost = to.device->lost(); lost != CUDA_SUCCESS) { return lost; }
+  if (CUresult const lost = to.lost(); lost != CUDA_SUCCESS) { return lost; }
   if (is_current_destroyed()) { return CUDA_ERROR_CONTEXT_IS_DESTROYED; }
   return take_block(made, bytes, flags);
 }
@@ -141,7 +142,7 @@ CUresult register_shared(void* address, std::size_t bytes) {
 CUresult CUDAAPI mem_host_register(void* address, std::size_t bytes, unsigned flags) {
   target const to = current_target();
   if (to.device == nullptr) { return base().mem_host_register(address, bytes, flags); }
-  if (CUresult const lost = to.device->lost(); lost != CUDA_SUCCESS) { return lost; }
+  if (CUresult const lost = to.lost(); lost != CUDA_SUCCESS) { return lost; }
   return register_shared(address, bytes);
 }
 
@@ -191,16 +192,16 @@ CUresult CUDAAPI mem_host_get_device_pointer(CUdeviceptr* made, void* address, u
 }  // namespace
 
 void put_host_memory_calls(driver::table& into) {
-  into.mem_host_alloc = &mem_host_alloc;
-  into.mem_free_host = &mem_free_host;
-  into.mem_host_register = &mem_host_register;
-  into.mem_host_unregister = &mem_host_unregister;
-  into.mem_host_get_device_pointer = &mem_host_get_device_pointer;
+  into.mem_host_alloc = never_throws<&mem_host_alloc>;
+  into.mem_free_host = never_throws<&mem_free_host>;
+  into.mem_host_register = never_throws<&mem_host_register>;
+  into.mem_host_unregister = never_throws<&mem_host_unregister>;
+  into.mem_host_get_device_pointer = never_throws<&mem_host_get_device_pointer>;
 }
 
 void put_local_host_memory_calls(driver::table& into) {
-  into.mem_host_alloc = &mem_host_alloc_for_all;
-  into.mem_host_register = &mem_host_register_for_all;
+  into.mem_host_alloc = never_throws<&mem_host_alloc_for_all>;
+  into.mem_host_register = never_throws<&mem_host_register_for_all>;
 }
 
 }  // namespace flotilla::isolated

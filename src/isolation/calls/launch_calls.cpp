@@ -3,6 +3,7 @@
 #include "isolation/calls/calls.hpp"
 #include "isolation/calls/forward.hpp"
 #include "isolation/calls/kernel_parameters.hpp"
+#include "isolation/calls/never_throws.hpp"
 #include "isolation/calls/target.hpp"
 
 namespace flotilla::isolated {
@@ -14,12 +15,12 @@ template <class Put>
 CUresult launch(target const& to, operation what, CUfunction function, launch_geometry const& at,
                 CUstream stream, void* const* values, Put const& put) {
   isolated_device& on = *to.device;
-  if (CUresult const lost = on.lost(); lost != CUDA_SUCCESS) { return lost; }
+  if (CUresult const lost = to.lost(); lost != CUDA_SUCCESS) { return lost; }
   handle_bits const bits = handle_bits::of(stream);
   if (bits.value > 2 && !is_open(bits, object_kind::stream)) { return CUDA_ERROR_INVALID_HANDLE; }
   std::vector<std::uint32_t> const* sizes = nullptr;
   if (CUresult const status = parameters_of(on, function, sizes)) { return status; }
-  session one{on, what, to.context};
+  session one{on, what, to.context, to.user()};
   one.put_object(forwarded_call::index_of(function));
   one.out().put(at);
   one.put_object(forwarded_call::index_of(stream));
@@ -158,10 +159,10 @@ void put_parameters(message_writer& to, std::vector<std::uint32_t> const& sizes,
 }
 
 void put_launch_calls(driver::table& into) {
-  into.launch_kernel = &launch_kernel;
-  into.launch_cooperative_kernel = &launch_cooperative_kernel;
-  into.launch_kernel_ex = &launch_kernel_ex;
-  into.launch_host_func = &launch_host_func;
+  into.launch_kernel = never_throws<&launch_kernel>;
+  into.launch_cooperative_kernel = never_throws<&launch_cooperative_kernel>;
+  into.launch_kernel_ex = never_throws<&launch_kernel_ex>;
+  into.launch_host_func = never_throws<&launch_host_func>;
 }
 
 }  // namespace flotilla::isolated

@@ -13,6 +13,7 @@
 #include "isolation/calls/calls.hpp"
 #include "isolation/calls/forward.hpp"
 #include "isolation/calls/image_bytes.hpp"
+#include "isolation/calls/never_throws.hpp"
 #include "isolation/calls/target.hpp"
 
 namespace flotilla::isolated {
@@ -58,11 +59,14 @@ CUresult load(isolated_device& on, operation what, std::uint32_t context, Handle
   session one{on, what, context};
   one.out().put(index);
   put(one);
-  CUresult const answer = one.send();
-  if (answer != CUDA_SUCCESS) { return answer; }
-  *made = remember(on, kind, index, one).template as<Handle>();
+  handle_bits const handle = remember(on, kind, index, one);
+  if (CUresult const answer = one.send(); answer != CUDA_SUCCESS) {
+    forget_new(on, kind, index);
+    return answer;
+  }
   journal& objects = is_shared_kind(kind) ? owner::get().shared() : on.objects();
   objects.find(index)->image = image;
+  *made = handle.template as<Handle>();
   return CUDA_SUCCESS;
 }
 
@@ -71,7 +75,7 @@ template <class Handle>
 CUresult load_image(operation what, Handle* made, void const* code) {
   target const to = current_target();
   if (code == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
-  if (CUresult const lost = to.device->lost(); lost != CUDA_SUCCESS) { return lost; }
+  if (CUresult const lost = to.lost(); lost != CUDA_SUCCESS) { return lost; }
   void* const image = copy_of_image(code);
   if (image == nullptr) { return CUDA_ERROR_INVALID_IMAGE; }
   CUresult const answer =
@@ -101,7 +105,7 @@ CUresult CUDAAPI library_load_from_file(CUlibrary* made, char const* file, CUjit
   }
   if (file == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
   if (count != 0 || more_count != 0) { return CUDA_ERROR_NOT_SUPPORTED; }
-  if (CUresult const lost = to.device->lost(); lost != CUDA_SUCCESS) { return lost; }
+  if (CUresult const lost = to.lost(); lost != CUDA_SUCCESS) { return lost; }
   void* image = nullptr;
   std::size_t bytes = 0;
   if (CUresult const status = copy_of_file(file, image, bytes); status != CUDA_SUCCESS) {
@@ -121,20 +125,25 @@ CUresult CUDAAPI module_load_data(CUmodule* made, void const* code) {
   return load_image(operation::module_load_data, made, code);
 }
 
-/// Ends what one device has made from a library.
-void unload_from(isolated_device& on, std::uint32_t library,
-                 std::vector<std::uint32_t> const& kernels) {
-  std::lock_guard const lock{on.mutex()};
-  std::vector<std::uint32_t> users;
-  for (auto const& [index, one] : on.objects().entries()) {
+/// Finds a function or module that was made from a library or one of its kernels. 0: there is none.
+std::uint32_t find_user(journal const& objects, std::uint32_t library,
+                        std::vector<std::uint32_t> const& kernels) noexcept {
+  for (auto const& [index, one] : objects.entries()) {
     if (one.kind != object_kind::function && one.kind != object_kind::module) { continue; }
     for (std::uint32_t const each : one.made.uses) {
       bool const is_of_library =
           each == library || std::find(kernels.begin(), kernels.end(), each) != kernels.end();
-      if (is_of_library) { users.push_back(index); }
+      if (is_of_library) { return index; }
     }
   }
-  for (std::uint32_t const each : users) { forget(on, each); }
+  return 0;
+}
+
+/// Ends what one device has made from a library.
+void unload_from(isolated_device& on, std::uint32_t library,
+                 std::vector<std::uint32_t> const& kernels) {
+  std::lock_guard const lock{on.mutex()};
+  while (std::uint32_t const user = find_user(on.objects(), library, kernels)) { forget(on, user); }
   if (on.shared_here().count(library) != 0 && on.lost() == CUDA_SUCCESS) {
     session one{on, operation::library_unload, 0};
     one.put_object(library);
@@ -144,27 +153,25 @@ void unload_from(isolated_device& on, std::uint32_t library,
   for (std::uint32_t const each : kernels) { on.shared_here().erase(each); }
 }
 
+/// Needs no memory, apart from what the first call of a thread needs.
 CUresult CUDAAPI library_unload(CUlibrary library) {
   handle_bits const bits = handle_bits::of(library);
   if (is_foreign(library) || library == nullptr) { return base().library_unload(library); }
   if (!is_open(bits, object_kind::library)) { return CUDA_ERROR_INVALID_HANDLE; }
-  std::vector<std::uint32_t> kernels;
+  static_cast<void>(thread_state::get());
+  journal& shared = owner::get().shared();
+  std::vector<std::uint32_t> kernels;  // taken out, because the lock of a device is taken before
   {
     std::lock_guard const lock{owner::get().shared_mutex()};
-    if (auto const* const found = owner::get().shared().find(bits.index())) {
-      kernels = found->children;
-    }
+    if (auto* const found = shared.find(bits.index())) { kernels.swap(found->children); }
   }
   for (int i = 0; i < max_devices; ++i) {
     isolated_device* const each = owner::get().device(i);
     if (each != nullptr) { unload_from(*each, bits.index(), kernels); }
   }
-  std::vector<void*> images;
-  {
-    std::lock_guard const lock{owner::get().shared_mutex()};
-    owner::get().shared().close(bits.index(), images);
-  }
-  for (void* const each : images) { owner::get().host().free(each); }
+  std::lock_guard const lock{owner::get().shared_mutex()};
+  if (auto* const found = shared.find(bits.index())) { kernels.swap(found->children); }
+  shared.close(bits.index(), &free_image);
   return CUDA_SUCCESS;
 }
 
@@ -234,12 +241,12 @@ CUresult CUDAAPI kernel_get_name(char const** name, CUkernel kernel) {
 }  // namespace
 
 void put_library_calls(driver::table& into) {
-  into.library_load_data = &library_load_data;
-  into.library_load_from_file = &library_load_from_file;
-  into.library_unload = &library_unload;
-  into.library_enumerate_kernels = &library_enumerate_kernels;
-  into.kernel_get_name = &kernel_get_name;
-  into.module_load_data = &module_load_data;
+  into.library_load_data = never_throws<&library_load_data>;
+  into.library_load_from_file = never_throws<&library_load_from_file>;
+  into.library_unload = never_throws<&library_unload>;
+  into.library_enumerate_kernels = never_throws<&library_enumerate_kernels>;
+  into.kernel_get_name = never_throws<&kernel_get_name>;
+  into.module_load_data = never_throws<&module_load_data>;
 }
 
 }  // namespace flotilla::isolated

@@ -4,6 +4,7 @@
 // except for what both kinds of devices have in common. That is the stack of contexts of a thread,
 // pinned memory, and copies between the two kinds.
 #include "isolation/calls/calls.hpp"
+#include "isolation/calls/never_throws.hpp"
 #include "isolation/calls/target.hpp"
 
 namespace flotilla::isolated {
@@ -41,9 +42,9 @@ CUresult CUDAAPI ctx_create_v4(CUcontext* made, CUctxCreateParams* with, unsigne
 void put_local_calls(driver::table& into, driver::table const& forwarding) {
   // Another runtime may have isolated the same device, so the calls that make contexts are not
   // those of the forwarding driver, which would make them in a worker.
-  into.ctx_create = &ctx_create;
-  if (into.ctx_create_v3 != nullptr) { into.ctx_create_v3 = &ctx_create_v3; }
-  if (into.ctx_create_v4 != nullptr) { into.ctx_create_v4 = &ctx_create_v4; }
+  into.ctx_create = never_throws<&ctx_create>;
+  if (into.ctx_create_v3 != nullptr) { into.ctx_create_v3 = never_throws<&ctx_create_v3>; }
+  if (into.ctx_create_v4 != nullptr) { into.ctx_create_v4 = never_throws<&ctx_create_v4>; }
   into.ctx_destroy = forwarding.ctx_destroy;
   into.ctx_push_current = forwarding.ctx_push_current;
   into.ctx_pop_current = forwarding.ctx_pop_current;

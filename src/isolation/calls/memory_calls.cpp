@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Device memory. The owner allocates it, and the worker maps whole blocks of it.
 #include <algorithm>
-#include <cstring>
 
 #include "isolation/calls/calls.hpp"
 #include "isolation/calls/forward.hpp"
 #include "isolation/calls/memory_use.hpp"
+#include "isolation/calls/never_throws.hpp"
 #include "isolation/calls/target.hpp"
 
 namespace flotilla::isolated {
@@ -25,16 +25,20 @@ CUresult tell(isolated_device& on, control_message::kinds what, device_memory::b
   return on.ask(message, passed);
 }
 
+/// Returns whether the worker does not have the block mapped any more.
+bool unmap(isolated_device& on, device_memory::block const& block) {
+  return on.lost() != CUDA_SUCCESS ||
+         tell(on, control_message::kinds::unmap_memory, block, -1) == CUDA_SUCCESS ||
+         on.lost() != CUDA_SUCCESS;
+}
+
 void free_now(isolated_device& on, CUdeviceptr address) {
   std::optional<CUdeviceptr> emptied;
   if (!on.memory().free(address, emptied) || !emptied) { return; }
   // Keep an empty block of small pieces: the next small allocation would make it again.
   auto const* const block = on.memory().block_at(*emptied);
   if (block->piece_bytes != 0) { return; }
-  if (on.lost() == CUDA_SUCCESS) {
-    static_cast<void>(tell(on, control_message::kinds::unmap_memory, *block, -1));
-  }
-  on.memory().release_block(*emptied);
+  on.memory().release_block(*emptied, !unmap(on, *block));
 }
 
 /// Frees what streams have reached. With `must_wait`, waits for the first one.
@@ -62,7 +66,7 @@ bool free_reached(isolated_device& on, bool must_wait) {
 CUresult allocate(isolated_device& on, std::uint32_t context, CUdeviceptr* made,
                   std::size_t bytes) {
   std::lock_guard const lock{on.mutex()};
-  if (CUresult const lost = on.lost(); lost != CUDA_SUCCESS) { return lost; }
+  if (CUresult const lost = on.lost_for(context); lost != CUDA_SUCCESS) { return lost; }
   free_reached(on, false);
   while (true) {
     if (auto const found = on.memory().take(bytes, context)) {
@@ -78,7 +82,7 @@ CUresult allocate(isolated_device& on, std::uint32_t context, CUdeviceptr* made,
     answer = shared.valid() ? tell(on, control_message::kinds::map_memory, block, shared.get())
                             : CUDA_ERROR_OPERATING_SYSTEM;
     if (answer != CUDA_SUCCESS) {
-      on.memory().release_block(added);
+      on.memory().release_block(added, !unmap(on, block));
       return answer;
     }
   }
@@ -105,6 +109,8 @@ CUresult take_event(isolated_device& on, std::uint32_t context, CUevent& event) 
     idle.erase(found);
     return CUDA_SUCCESS;
   }
+  // Later, nothing may fail for lack of memory: all events may become idle.
+  idle.reserve(idle.size() + on.frees().pending.size() + 1);
   auto& contexts = thread_state::get().contexts;
   contexts.push_back(on.objects().handle_of(context).as<CUcontext>());
   CUresult const answer = forwarded<effect::create, operation::event_create, &api::event_create>(
@@ -130,11 +136,6 @@ CUresult CUDAAPI mem_alloc_async(CUdeviceptr* made, std::size_t bytes, CUstream 
   handle_bits const bits = handle_bits::of(stream);
   if (bits.value > 2 && !is_open(bits, object_kind::stream)) { return CUDA_ERROR_INVALID_HANDLE; }
   return allocate(*to.device, context_of(*to.device, stream), made, bytes);
-}
-
-/// The device of an allocation that starts at the address, or null.
-isolated_device* device_of(CUdeviceptr address) {
-  return is_device_address(address) ? owner::get().device(device_of_address(address)) : nullptr;
 }
 
 CUresult CUDAAPI mem_free(CUdeviceptr address) {
@@ -163,29 +164,35 @@ CUresult CUDAAPI mem_free_async(CUdeviceptr address, CUstream stream) {
                                       [&](auto const& each) { return each.address == address; });
   if (!found || found->address != address || is_pending) { return CUDA_ERROR_INVALID_VALUE; }
   free_reached(*on, false);
-  if (on->lost() != CUDA_SUCCESS) {
+  std::uint32_t const context = context_of(*on, stream);
+  if (on->lost_for(context) != CUDA_SUCCESS) {
     free_now(*on, address);
     return CUDA_SUCCESS;
   }
   CUevent event = nullptr;
-  std::uint32_t const context = context_of(*on, stream);
   if (CUresult const answer = take_event(*on, context, event); answer != CUDA_SUCCESS) {
     return answer;
+  }
+  // The entry first, because it needs memory.
+  try {
+    pending.push_back({address, event, context});
+  } catch (...) {
+    on->frees().idle_events.push_back(event);
+    throw;
   }
   CUresult const answer =
       forwarded<effect::none, operation::event_record, &api::event_record>(event, stream);
   if (answer != CUDA_SUCCESS) {
+    pending.pop_back();
     on->frees().idle_events.push_back(event);
-    return answer;
   }
-  pending.push_back({address, event, context});
-  return CUDA_SUCCESS;
+  return answer;
 }
 
 CUresult CUDAAPI mem_get_info(std::size_t* available, std::size_t* total) {
   target const to = current_target();
   if (to.device == nullptr) { return base().mem_get_info(available, total); }
-  if (CUresult const lost = to.device->lost(); lost != CUDA_SUCCESS) { return lost; }
+  if (CUresult const lost = to.lost(); lost != CUDA_SUCCESS) { return lost; }
   std::size_t free_bytes = 0;
   std::size_t all_bytes = 0;
   CUresult const answer =
@@ -202,72 +209,6 @@ CUresult CUDAAPI mem_get_info(std::size_t* available, std::size_t* total) {
   return CUDA_SUCCESS;
 }
 
-template <class Value>
-CUresult write_to(void* to, Value value) {
-  std::memcpy(to, &value, sizeof value);
-  return CUDA_SUCCESS;
-}
-
-/// An attribute of memory that this process has made. `device` is -1 for host memory.
-CUresult attribute(void* to, CUpointer_attribute which, CUdeviceptr address, CUdeviceptr start,
-                   std::size_t bytes, std::uint64_t id, int device) {
-  bool const on_host = device < 0;
-  switch (which) {
-    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
-      return write_to(to, on_host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE);
-    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER: return write_to(to, address);
-    case CU_POINTER_ATTRIBUTE_HOST_POINTER:
-      return on_host ? write_to(to, address) : CUDA_ERROR_INVALID_VALUE;
-    case CU_POINTER_ATTRIBUTE_BUFFER_ID: return write_to(to, static_cast<unsigned long long>(id));
-    case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
-    case CU_POINTER_ATTRIBUTE_IS_MANAGED: return write_to(to, 0u);
-    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: return write_to(to, std::max(device, 0));
-    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR: return write_to(to, start);
-    case CU_POINTER_ATTRIBUTE_RANGE_SIZE: return write_to(to, bytes);
-    case CU_POINTER_ATTRIBUTE_MAPPED: return write_to(to, 1u);
-    case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS: {
-      target const here = current_target();
-      bool const is_other = here.device != nullptr ? here.device->ordinal() != device
-                                                   : thread_state::get().top() != nullptr;
-      bool const reaches = on_host || !is_other;
-      return write_to(to,
-                      static_cast<unsigned long long>(reaches ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE
-                                                              : CU_MEM_ACCESS_FLAGS_PROT_NONE));
-    }
-    default: return CUDA_ERROR_NOT_SUPPORTED;
-  }
-}
-
-CUresult CUDAAPI pointer_get_attribute(void* value, CUpointer_attribute which,
-                                       CUdeviceptr address) {
-  if (value == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
-  auto const* const host = reinterpret_cast<void const*>(address);
-  if (is_host_address(address)) {
-    auto const found = owner::get().host().find(host);
-    if (!found || !found->is_registered) { return CUDA_ERROR_INVALID_VALUE; }
-    auto const start = reinterpret_cast<CUdeviceptr>(found->address);
-    return attribute(value, which, address, start, found->bytes, start, -1);
-  }
-  if (isolated_device* const on = device_of(address)) {
-    std::lock_guard const lock{on->mutex()};
-    auto const found = on->memory().find(address);
-    if (!found) { return CUDA_ERROR_INVALID_VALUE; }
-    CUcontext const context = on->objects().handle_of(found->context).as<CUcontext>();
-    if (which == CU_POINTER_ATTRIBUTE_CONTEXT) { return write_to(value, context); }
-    return attribute(value, which, address, found->address, found->bytes,
-                     found->id << 6 | static_cast<std::uint64_t>(on->ordinal()), on->ordinal());
-  }
-  if (which != CU_POINTER_ATTRIBUTE_ACCESS_FLAGS || current_target().device == nullptr) {
-    return base().pointer_get_attribute(value, which, address);
-  }
-  // Memory of this process, which no worker has.
-  unsigned type = 0;
-  CUresult const known =
-      base().pointer_get_attribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address);
-  unsigned long long const access = CU_MEM_ACCESS_FLAGS_PROT_NONE;
-  return known == CUDA_SUCCESS ? write_to(value, access) : known;
-}
-
 }  // namespace
 
 void free_memory_of(isolated_device& on, std::uint32_t context) {
@@ -277,16 +218,19 @@ void free_memory_of(isolated_device& on, std::uint32_t context) {
     journal_entry const* const found = on.objects().find(handle_bits::of(each).index());
     return found == nullptr || found->parent == context;
   });
-  for (CUdeviceptr const each : on.memory().of_context(context)) { free_now(on, each); }
+  CUdeviceptr last = 0;
+  while (auto const each = on.memory().next_of(context, last)) {
+    last = *each;
+    free_now(on, last);
+  }
 }
 
 void put_memory_calls(driver::table& into) {
-  into.mem_alloc = &mem_alloc;
-  into.mem_free = &mem_free;
-  into.mem_alloc_async = &mem_alloc_async;
-  into.mem_free_async = &mem_free_async;
-  into.mem_get_info = &mem_get_info;
-  into.pointer_get_attribute = &pointer_get_attribute;
+  into.mem_alloc = never_throws<&mem_alloc>;
+  into.mem_free = never_throws<&mem_free>;
+  into.mem_alloc_async = never_throws<&mem_alloc_async>;
+  into.mem_free_async = never_throws<&mem_free_async>;
+  into.mem_get_info = never_throws<&mem_get_info>;
 }
 
 }  // namespace flotilla::isolated

@@ -24,6 +24,11 @@ template <class Handle>
   return bits.value > 2 && !bits.is_ours();
 }
 
+/// The isolated device to whose range the address belongs, or null.
+[[nodiscard]] inline isolated_device* device_of(CUdeviceptr address) noexcept {
+  return is_device_address(address) ? owner::get().device(device_of_address(address)) : nullptr;
+}
+
 /// The status for a handle that names no object.
 [[nodiscard]] constexpr CUresult invalid(object_kind kind) noexcept {
   return kind == object_kind::context ? CUDA_ERROR_INVALID_CONTEXT : CUDA_ERROR_INVALID_HANDLE;
@@ -50,16 +55,21 @@ struct target {
   template <class Handle>
   void look(Handle handle) noexcept {
     handle_bits const bits = handle_bits::of(handle);
-    if (device != nullptr || is_base_ || bits.value <= 2) { return; }
+    if (is_base_ || bits.value <= 2) { return; }
     if (!bits.is_ours()) {
-      is_base_ = true;
+      is_base_ = device == nullptr;
       return;
     }
-    if (!bits.is_shared()) { device = owner::get().device(bits.device()); }
-    has_shared_ = has_shared_ || bits.is_shared();
+    if (bits.is_shared()) {
+      has_shared_ = true;
+      return;
+    }
+    if (device == nullptr) { device = owner::get().device(bits.device()); }
+    bool const is_of_device = device != nullptr && device->ordinal() == bits.device();
+    if (is_of_device && home_ == 0) { home_ = device->objects().home_of(bits.index()); }
   }
   /// Call it after all handles. Without a handle of a device, the current context decides.
-  void decide() noexcept {
+  void decide() {
     if (is_base_) { return; }
     CUcontext const top = thread_state::get().top();
     handle_bits const current = handle_bits::of(top);
@@ -71,24 +81,29 @@ struct target {
     // A library or kernel without a current context: any device that is in use will do.
     for (int i = 0; has_shared_ && device == nullptr && i < max_devices; ++i) {
       isolated_device* const each = owner::get().device(i);
-      if (each != nullptr && each->generation() != 0) { device = each; }
+      if (each != nullptr && each->workers().serving() != 0) { device = each; }
     }
   }
+  /// The context on whose behalf the call is made: that of the stream or event, or the current one.
+  [[nodiscard]] std::uint32_t user() const noexcept { return home_ != 0 ? home_ : context; }
+  /// The status of the device for this user. Call it if there is a device.
+  [[nodiscard]] CUresult lost() const noexcept { return device->lost_for(user()); }
 
  private:
+  std::uint32_t home_ = 0;
   bool is_base_ = false;
   bool has_shared_ = false;
 };
 
 /// A target without handles: the current context decides.
-[[nodiscard]] inline target current_target() noexcept {
+[[nodiscard]] inline target current_target() {
   target made;
   made.decide();
   return made;
 }
 
 /// Whether the current context is one of a worker and was destroyed.
-[[nodiscard]] inline bool is_current_destroyed() noexcept {
+[[nodiscard]] inline bool is_current_destroyed() {
   CUcontext const top = thread_state::get().top();
   handle_bits const bits = handle_bits::of(top);
   return top != nullptr && bits.is_ours() && !is_open(bits, object_kind::context);

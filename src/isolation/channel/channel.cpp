@@ -15,8 +15,8 @@ constexpr long max_sleep_ms = 100;
 }  // namespace
 
 bool channel_caller::call(std::size_t bytes, std::atomic<int> const& lost,
-                          std::span<std::byte> into, std::int32_t& status,
-                          std::size_t& used) noexcept {
+                          std::span<std::byte> into, std::int32_t& status, std::size_t& used,
+                          clock::time_point until) noexcept {
   channel& on = *on_;
   on.request_bytes = static_cast<std::uint32_t>(bytes);
   std::uint32_t const number = ++last_;
@@ -34,6 +34,7 @@ bool channel_caller::call(std::size_t bytes, std::atomic<int> const& lost,
       sleep_on(on.answered, before, max_sleep_ms);
     }
     on.owner_sleeps.store(0, std::memory_order_relaxed);
+    if (clock::now() > until) { break; }
   }
   // An answer counts even if the worker is lost by now: the call has happened.
   if (!has_answer()) { return false; }

@@ -6,6 +6,7 @@
 // any state leaves nothing locked.
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -39,6 +40,7 @@ struct channel_block {
 /// The owner's end. One thread at a time.
 class channel_caller {
  public:
+  using clock = std::chrono::steady_clock;
   explicit channel_caller(channel& on) noexcept
       : on_(&on), last_(on.requested.load(std::memory_order_relaxed)) {}
 
@@ -49,10 +51,11 @@ class channel_caller {
   /// @param lost    Becomes true if the worker has ended; then somebody wakes the channel.
   /// @param status  The driver's status. Whatever the worker has written, so check it.
   /// @param used    The number of bytes in `into`.
-  /// @return false  The worker is lost, or its answer does not fit.
+  /// @param until   Gives up then.
+  /// @return false  The worker is lost, its answer does not fit, or there was none in time.
   [[nodiscard]] bool call(std::size_t bytes, std::atomic<int> const& lost,
-                          std::span<std::byte> into, std::int32_t& status,
-                          std::size_t& used) noexcept;
+                          std::span<std::byte> into, std::int32_t& status, std::size_t& used,
+                          clock::time_point until = clock::time_point::max()) noexcept;
 
  private:
   channel* on_;

@@ -7,12 +7,16 @@
 #include <cerrno>
 #include <cstring>
 
+#include "isolation/channel/system_error.hpp"
+
 namespace flotilla::isolated {
 
-std::pair<descriptor, descriptor> make_sockets() noexcept {
+std::pair<descriptor, descriptor> make_sockets() {
   int ends[2] = {-1, -1};
   // SOCK_SEQPACKET keeps the borders of messages and reports a closed end.
-  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) { return {}; }
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
+    throw_refused("socketpair", "the socket of a worker process");
+  }
   return {descriptor{ends[0]}, descriptor{ends[1]}};
 }
 

@@ -10,8 +10,8 @@
 
 namespace flotilla::isolated {
 
-/// @return two invalid descriptors  The system refuses.
-[[nodiscard]] std::pair<descriptor, descriptor> make_sockets() noexcept;
+/// @throws driver_error  The system refuses.
+[[nodiscard]] std::pair<descriptor, descriptor> make_sockets();
 
 /// Sends one message, with a descriptor unless it is -1. Blocks while the socket is full.
 [[nodiscard]] bool send_message(int socket, void const* message, std::size_t bytes,

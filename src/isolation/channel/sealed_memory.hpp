@@ -25,17 +25,16 @@ class descriptor {
 };
 
 /// Makes memory of this size that nobody can shrink, grow or unseal. Pages cost nothing until they
-/// are used.
-/// @return an invalid descriptor  The system refuses.
-[[nodiscard]] descriptor make_sealed_memory(char const* name, std::size_t bytes) noexcept;
-/// Whether the descriptor is such memory, of exactly this size.
+/// are used. @throws driver_error  The system refuses.
+[[nodiscard]] descriptor make_sealed_memory(char const* name, std::size_t bytes);
+/// Whether the descriptor is such memory, of exactly this size. It may have more seals.
 [[nodiscard]] bool is_sealed_memory(int number, std::size_t bytes) noexcept;
 
 /// A mapping that ends with its object.
 class mapping {
  public:
   mapping() = default;
-  /// Maps the memory for reading and writing. `at` may be null. @throws std::bad_alloc
+  /// Maps the memory for reading and writing. `at` may be null. @throws driver_error
   mapping(descriptor const& of, std::size_t bytes, void* at = nullptr);
   mapping(mapping&& other) noexcept;
   mapping& operator=(mapping&& other) noexcept;

@@ -53,13 +53,10 @@ std::optional<CUdeviceptr> device_memory::take(std::size_t bytes, std::uint32_t 
         piece == 0 ? one.piece_bytes == 0 && one.used == 0 && one.bytes == addresses_.rounded(bytes)
                    : one.piece_bytes == piece && !one.free.empty();
     if (!fits) { continue; }
-    CUdeviceptr found = address;
-    if (piece != 0) {
-      found += one.free.back() * piece;
-      one.free.pop_back();
-    }
-    ++one.used;
+    CUdeviceptr const found = address + (piece != 0 ? one.free.back() * piece : 0);
     allocations_[found] = {found, bytes, context, ++version_};
+    if (piece != 0) { one.free.pop_back(); }
+    ++one.used;
     return found;
   }
   return std::nullopt;
@@ -74,20 +71,27 @@ CUresult device_memory::make_block(std::size_t bytes, CUdeviceptr& made) {
   CUmemAllocationProp const wanted = properties();
   CUresult const answer = base_.mem_create(&one.handle, one.bytes, &wanted, 0);
   if (answer != CUDA_SUCCESS) { return answer; }
-  one.address = addresses_.take(one.bytes);
+  std::size_t const size = one.bytes;
+  try {
+    one.address = addresses_.take(size);
+    if (one.piece_bytes != 0) {
+      for (std::size_t i = size / one.piece_bytes; i > 0; --i) {
+        one.free.push_back(static_cast<std::uint32_t>(i - 1));
+      }
+    }
+    if (one.address != 0) { blocks_.emplace(one.address, one); }
+  } catch (...) {
+    if (one.address != 0) { addresses_.give_back(one.address, size); }
+    base_.mem_release(one.handle);
+    throw;
+  }
   if (one.address == 0) {
     base_.mem_release(one.handle);
     return CUDA_ERROR_OUT_OF_MEMORY;
   }
-  if (one.piece_bytes != 0) {
-    for (std::size_t i = one.bytes / one.piece_bytes; i > 0; --i) {
-      one.free.push_back(static_cast<std::uint32_t>(i - 1));
-    }
-  }
   made = one.address;
-  bytes_ += one.bytes;
+  bytes_ += size;
   ++version_;
-  blocks_.emplace(one.address, std::move(one));
   return CUDA_SUCCESS;
 }
 
@@ -112,14 +116,23 @@ bool device_memory::free(CUdeviceptr address, std::optional<CUdeviceptr>& emptie
   return true;
 }
 
-void device_memory::release_block(CUdeviceptr address) {
+void device_memory::release_block(CUdeviceptr address, bool is_mapped) noexcept {
   auto const found = blocks_.find(address);
   if (found == blocks_.end()) { return; }
   base_.mem_release(found->second.handle);
-  addresses_.give_back(address, found->second.bytes);
   bytes_ -= found->second.bytes;
   ++version_;
+  if (is_mapped) {
+    abandoned_.insert(blocks_.extract(found));
+    return;
+  }
+  addresses_.give_back(address, found->second.bytes);
   blocks_.erase(found);
+}
+
+void device_memory::reuse_abandoned() noexcept {
+  for (auto const& [address, one] : abandoned_) { addresses_.give_back(address, one.bytes); }
+  abandoned_.clear();
 }
 
 descriptor device_memory::share(block const& what) const {
@@ -141,12 +154,11 @@ std::optional<device_memory::allocation> device_memory::find(CUdeviceptr address
   return address - found.address < found.bytes ? std::optional{found} : std::nullopt;
 }
 
-std::vector<CUdeviceptr> device_memory::of_context(std::uint32_t context) const {
-  std::vector<CUdeviceptr> found;
-  for (auto const& [address, one] : allocations_) {
-    if (one.context == context) { found.push_back(address); }
-  }
-  return found;
+std::optional<CUdeviceptr> device_memory::next_of(std::uint32_t context,
+                                                  CUdeviceptr after) const noexcept {
+  auto each = allocations_.upper_bound(after);
+  while (each != allocations_.end() && each->second.context != context) { ++each; }
+  return each != allocations_.end() ? std::optional{each->first} : std::nullopt;
 }
 
 }  // namespace flotilla::isolated

@@ -48,8 +48,11 @@ class device_memory {
   /// Frees an allocation. If its block is empty then, `emptied` gets the address of the block.
   /// @return false  No allocation starts at the address.
   [[nodiscard]] bool free(CUdeviceptr address, std::optional<CUdeviceptr>& emptied);
-  /// Gives an empty block, which nobody has mapped any more, back to the driver.
-  void release_block(CUdeviceptr address);
+  /// Gives an empty block back to the driver. `is_mapped` says that the worker has it mapped still,
+  /// because its driver has refused to unmap it. Then nothing else gets its addresses.
+  void release_block(CUdeviceptr address, bool is_mapped) noexcept;
+  /// Call it when another worker serves, which has mapped none of these blocks.
+  void reuse_abandoned() noexcept;
 
   /// Returns memory that nobody uses and that is never freed, for workers that map it later. 0:
   /// there is none.
@@ -61,7 +64,9 @@ class device_memory {
   [[nodiscard]] block const* block_at(CUdeviceptr address) const;
   /// Finds the allocation that contains the address.
   [[nodiscard]] std::optional<allocation> find(CUdeviceptr address) const;
-  [[nodiscard]] std::vector<CUdeviceptr> of_context(std::uint32_t context) const;
+  /// The first allocation of the context behind an address.
+  [[nodiscard]] std::optional<CUdeviceptr> next_of(std::uint32_t context,
+                                                   CUdeviceptr after) const noexcept;
   /// The bytes of all blocks.
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
   /// Changes with each change of the blocks.
@@ -76,6 +81,7 @@ class device_memory {
   std::size_t granularity_;
   address_space addresses_;
   std::map<CUdeviceptr, block> blocks_;            // by address
+  std::map<CUdeviceptr, block> abandoned_;         // by address; released, but mapped
   std::map<CUdeviceptr, allocation> allocations_;  // by address
   std::size_t bytes_ = 0;
   std::uint64_t version_ = 0;

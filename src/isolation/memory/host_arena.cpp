@@ -5,8 +5,6 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 
-#include <new>
-
 #include "isolation/protocol/layout.hpp"
 
 namespace flotilla::isolated {
@@ -29,7 +27,12 @@ void* host_arena::allocate(std::size_t bytes, unsigned flags) {
   std::uintptr_t const start = addresses_.take(bytes);
   if (start == 0) { return nullptr; }
   auto* const address = reinterpret_cast<std::byte*>(start);
-  blocks_.emplace(address, block{address, ++last_id_, bytes, addresses_.rounded(bytes), flags});
+  try {
+    blocks_.emplace(address, block{address, ++last_id_, bytes, addresses_.rounded(bytes), flags});
+  } catch (...) {
+    addresses_.give_back(start, bytes);
+    throw;
+  }
   return address;
 }
 
@@ -60,7 +63,7 @@ bool host_arena::keep(void* address) {
   return true;
 }
 
-bool host_arena::free(void* address) {
+bool host_arena::free(void* address) noexcept {
   std::lock_guard const lock{mutex_};
   auto const found = blocks_.find(static_cast<std::byte*>(address));
   if (found == blocks_.end()) { return false; }

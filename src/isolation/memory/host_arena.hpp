@@ -35,7 +35,7 @@ class host_arena {
   // many.
   static constexpr std::size_t max_kept_bytes = std::size_t{256} << 20;
 
-  /// @throws std::bad_alloc  The system does not provide the memory or the addresses.
+  /// @throws driver_error  The system does not provide the memory or the addresses.
   host_arena();
 
   /// Returns memory that is all zeros, or null. Whole pages.
@@ -45,8 +45,9 @@ class host_arena {
   [[nodiscard]] void* reuse(std::size_t bytes, unsigned flags);
   /// Keeps the block, which must be registered, for `reuse`. Returns false if too much is kept.
   [[nodiscard]] bool keep(void* address);
-  /// Frees the block, and gives its pages back to the system. Returns false if there is none.
-  bool free(void* address);
+  /// Frees the block, and gives its pages back to the system. Returns false if there is none. Needs
+  /// no memory.
+  bool free(void* address) noexcept;
   /// Finds the block that contains the address. Finds no kept blocks.
   [[nodiscard]] std::optional<block> find(void const* address) const;
   /// Returns registered memory that nobody uses and that is never freed, for workers that register

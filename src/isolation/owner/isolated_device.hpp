@@ -4,6 +4,7 @@
 // One isolated device: its worker, its objects, its memory, and how it gets another worker.
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -15,8 +16,10 @@
 
 #include "isolation/memory/device_memory.hpp"
 #include "isolation/owner/journal.hpp"
+#include "isolation/owner/known_workers.hpp"
 #include "isolation/owner/posted_changes.hpp"
 #include "isolation/owner/replica.hpp"
+#include "isolation/owner/spare_slot.hpp"
 #include "isolation/owner/worker_process.hpp"
 
 namespace flotilla::isolated {
@@ -57,10 +60,9 @@ class isolated_device {
   /// Starts a worker if there is none, or if the last one was lost and the device has no context:
   /// then no runtime would replace it. Threads: any, without the lock.
   [[nodiscard]] CUresult ensure_worker();
-  /// The number of the worker. Changes with each successor. Threads: any.
-  [[nodiscard]] std::uint32_t generation() const noexcept {
-    return generation_.load(std::memory_order_acquire);  // pairs with `install`
-  }
+  /// The number of the worker, which changes with each successor, and which worker each context
+  /// knows. Threads: any.
+  [[nodiscard]] known_workers& workers() noexcept { return workers_; }
   /// The worker that serves the device, and its number. Threads: any.
   [[nodiscard]] std::shared_ptr<worker_process> worker(std::uint32_t& generation);
 
@@ -68,11 +70,16 @@ class isolated_device {
   [[nodiscard]] CUresult lost() const noexcept {
     return static_cast<CUresult>(lost_.load(std::memory_order_relaxed));
   }
-  [[nodiscard]] std::string reason();
-  /// Ends the worker. Threads: any.
-  void lose(CUresult status, std::string const& why) noexcept;
-  /// See device_recovery::replace.
-  [[nodiscard]] bool replace();
+  /// The status that calls get through a context: that of the device, or that of the worker that
+  /// the context knows, if the device has another one by now. `context` is an object of the device,
+  /// or 0. Threads: any.
+  [[nodiscard]] CUresult lost_for(std::uint32_t context) const noexcept {
+    CUresult const now = lost();
+    return now != CUDA_SUCCESS ? now : workers_.missed(context);
+  }
+  [[nodiscard]] std::string reason(std::uint32_t context);
+  /// See device_recovery::replace. `context` learns of the new worker; 0: all contexts do.
+  [[nodiscard]] bool replace(std::uint32_t context);
 
   /// Makes a shared object in the worker, if it has not. Call it with the lock.
   [[nodiscard]] CUresult ensure_shared(std::uint32_t index);
@@ -84,9 +91,9 @@ class isolated_device {
   /// Starts a process that stands by: its driver is initialized, which takes half of the time of a
   /// start, but it has no context and so no memory of the device. If a warm spare is wanted, brings
   /// it up to date. For the keeper of spares.
-  void tend_spare();
+  void tend_spare() noexcept;
   /// Whether a process stands by. Threads: any.
-  [[nodiscard]] bool has_spare();
+  [[nodiscard]] bool has_spare() const { return spare_.is_ready(); }
   /// Sends a message to the worker, if there is one. Threads: any.
   [[nodiscard]] CUresult ask(control_message const& what, int passed = -1);
   /// Tells the worker about a change of registered host memory, which the caller has marked in the
@@ -95,7 +102,9 @@ class isolated_device {
   [[nodiscard]] CUresult tell_of_host_memory(control_message const& what);
 
  private:
-  [[nodiscard]] std::shared_ptr<worker_process> start(std::string& why);
+  /// Replaces the worker that was lost. Call it with the lock. @param next  The spare, if there is
+  /// one.
+  [[nodiscard]] bool replace_worker(std::optional<replica> next);
   /// Brings the worker up to date with host memory, and lets it serve the device. It misses
   /// nothing: `tell_of_host_memory` comes before, and its mark is seen, or after, and reaches it.
   /// @return an empty text, or why the worker cannot be used
@@ -117,11 +126,10 @@ class isolated_device {
   std::mutex worker_mutex_;
   std::shared_ptr<worker_process> worker_;  // guarded by worker_mutex_
   std::atomic<int> lost_{0};                // written by the worker
-  std::atomic<std::uint32_t> generation_{0};
+  known_workers workers_;
 
   std::atomic<bool> wants_spare_{false};
-  std::recursive_mutex spare_mutex_;  // taken before mutex_
-  std::optional<replica> spare_;      // guarded by spare_mutex_
+  spare_slot spare_;
 };
 
 }  // namespace flotilla::isolated

@@ -5,8 +5,6 @@
 // made it, and the last request for each thing that was changed in it. Requests name objects by
 // index, so they mean the same in every worker.
 
-#include <sys/mman.h>
-
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -52,11 +50,14 @@ class journal {
   /// Adds an object. @return its handle
   [[nodiscard]] handle_bits add(std::uint32_t index, object_kind kind, std::uint32_t parent,
                                 record made);
-  /// Remembers a change of the object. `what` names the thing that is changed.
-  void change(std::uint32_t index, std::uint64_t what, std::span<std::byte const> request,
-              std::span<std::uint32_t const> uses);
-  /// Ends the object and its children. Appends the images that nobody needs any more to `images`.
-  void close(std::uint32_t index, std::vector<void*>& images);
+  /// Remembers a change of the object. `what` names the thing that is changed. Call `expect_change`
+  /// before the change is made, because afterwards nothing may fail for lack of memory.
+  void expect_change(std::uint32_t index, std::uint64_t what);
+  void change(std::uint32_t index, std::uint64_t what, record made) noexcept;
+  /// Ends the object and its children. Calls release(image) for each image that nobody needs any
+  /// more. Needs no memory.
+  using release_image = void (*)(void* image) noexcept;
+  void close(std::uint32_t index, release_image release) noexcept;
   [[nodiscard]] journal_entry* find(std::uint32_t index);
   /// Returns the index of the object that the same request has made before, or 0.
   [[nodiscard]] std::uint32_t find_once(std::string const& key) const;
@@ -78,6 +79,11 @@ class journal {
     return recorded_[index - first_].load(std::memory_order_relaxed);
   }
 
+  /// The context of a stream or event, or 0. Threads: any.
+  [[nodiscard]] std::uint32_t home_of(std::uint32_t index) const noexcept {
+    return homes_[index - first_].load(std::memory_order_relaxed);
+  }
+
   [[nodiscard]] std::uint64_t next_order() noexcept { return ++last_order_; }
   [[nodiscard]] std::uint64_t last_order() const noexcept { return last_order_; }
   [[nodiscard]] std::unordered_map<std::uint32_t, journal_entry> const& entries() const noexcept {
@@ -89,7 +95,7 @@ class journal {
   [[nodiscard]] std::atomic<std::uint64_t>& slot(std::uint32_t index) const noexcept {
     return slots_[index - first_];
   }
-  void erase(std::uint32_t index, std::vector<void*>& images);
+  void erase(std::uint32_t index, release_image release) noexcept;
 
   int device_;
   std::uint32_t first_;
@@ -101,6 +107,7 @@ class journal {
   std::unordered_map<std::string, std::uint32_t> once_;
   std::atomic<std::uint64_t>* slots_;  // by index: the open handle, or 0
   std::atomic<bool>* recorded_;
+  std::atomic<std::uint32_t>* homes_;
 };
 
 }  // namespace flotilla::isolated

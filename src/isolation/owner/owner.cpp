@@ -3,11 +3,12 @@
 #include "isolation/owner/owner.hpp"
 
 #include <chrono>
-#include <csignal>
 #include <thread>
 #include <utility>
 
 #include <flotilla/error/error.hpp>
+
+#include "isolation/channel/system_thread.hpp"
 
 namespace flotilla::isolated {
 
@@ -51,62 +52,63 @@ void owner::isolate(int ordinal) {
 
 void owner::keep_spares() {
   std::lock_guard const lock{making_};
-  if (std::exchange(keeps_spares_, true)) { return; }
-  sigset_t all, before;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  std::thread{[this] {
-    constexpr std::chrono::milliseconds period{50};
-    for (;; std::this_thread::sleep_for(period)) {
-      for (int i = 0; i < max_devices; ++i) {
-        if (isolated_device* const each = device(i)) { each->tend_spare(); }
-      }
-    }
-  }}.detach();
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  for (std::size_t i = 0; i < max_devices; ++i) {
+    isolated_device* const kept = devices_[i].load();
+    if (kept == nullptr || has_keeper_[i]) { continue; }
+    // A thread for each device: a process that hangs must not keep another device from its spare.
+    start_thread("the thread that keeps a spare worker process", [kept] {
+      constexpr std::chrono::milliseconds period{50};
+      for (;; std::this_thread::sleep_for(period)) { kept->tend_spare(); }
+    });
+    has_keeper_[i] = true;
+  }
 }
 
-bool owner::is_lost(int ordinal) const noexcept {
-  isolated_device const* const found = device(ordinal);
-  return found != nullptr && found->lost() != CUDA_SUCCESS;
+std::uint32_t owner::index_of(user const& who) noexcept {
+  handle_bits const bits = handle_bits::of(who.context);
+  return who.context != nullptr && bits.is_ours() ? bits.index() : 0;
 }
 
-CUresult owner::status(int ordinal) const noexcept {
-  isolated_device const* const found = device(ordinal);
-  return found != nullptr ? found->lost() : CUDA_SUCCESS;
+bool owner::is_lost(user const& who) const noexcept { return status(who) != CUDA_SUCCESS; }
+
+CUresult owner::status(user const& who) const noexcept {
+  isolated_device const* const found = device(who.ordinal);
+  return found != nullptr ? found->lost_for(index_of(who)) : CUDA_SUCCESS;
 }
 
-std::string owner::reason(int ordinal) const {
-  isolated_device* const found = device(ordinal);
-  return found != nullptr ? found->reason() : std::string{};
+std::string owner::reason(user const& who) const {
+  isolated_device* const found = device(who.ordinal);
+  return found != nullptr ? found->reason(index_of(who)) : std::string{};
 }
 
-void owner::kill(int ordinal) noexcept {
-  isolated_device* const found = device(ordinal);
-  if (found != nullptr) { found->lose(CUDA_ERROR_LAUNCH_FAILED, on_request); }
+std::shared_ptr<worker_process> owner::worker_of(user const& who) const noexcept {
+  isolated_device* const found = device(who.ordinal);
+  if (found == nullptr) { return nullptr; }
+  std::uint32_t number = 0;
+  auto serving = found->worker(number);
+  return found->workers().knows(index_of(who), number) ? std::move(serving) : nullptr;
 }
 
-void owner::crash(int ordinal) noexcept {
-  isolated_device* const found = device(ordinal);
-  std::uint32_t generation = 0;
-  auto const worker = found != nullptr ? found->worker(generation) : nullptr;
-  if (worker != nullptr) { worker->crash(); }
+void owner::kill(user const& who) noexcept {
+  if (auto const known = worker_of(who)) { known->lose(CUDA_ERROR_LAUNCH_FAILED, on_request); }
 }
 
-void owner::end(int ordinal) noexcept {
-  isolated_device* const found = device(ordinal);
-  std::uint32_t generation = 0;
+void owner::crash(user const& who) noexcept {
+  if (auto const known = worker_of(who)) { known->crash(); }
+}
+
+void owner::end(user const& who) noexcept {
   // One and the same worker is ended and waited for, even if another runtime replaces it meanwhile.
-  auto const worker = found != nullptr ? found->worker(generation) : nullptr;
-  if (worker == nullptr) { return; }
-  worker->lose(CUDA_ERROR_LAUNCH_FAILED, on_request);
-  worker->wait_for_end_of_work(base().kind);
+  auto const known = worker_of(who);
+  if (known == nullptr) { return; }
+  known->lose(CUDA_ERROR_LAUNCH_FAILED, on_request);
+  known->wait_for_end_of_work(base().kind);
 }
 
-bool owner::replace(int ordinal) noexcept {
-  isolated_device* const found = device(ordinal);
+bool owner::replace(user const& who) noexcept {
+  isolated_device* const found = device(who.ordinal);
   try {
-    return found == nullptr || found->replace();
+    return found == nullptr || found->replace(index_of(who));
   } catch (...) { return false; }
 }
 

@@ -51,19 +51,25 @@ class owner final : public driver::device_recovery {
   [[nodiscard]] journal& shared() noexcept { return shared_; }
   [[nodiscard]] std::recursive_mutex& shared_mutex() noexcept { return shared_mutex_; }
 
-  [[nodiscard]] bool is_lost(int ordinal) const noexcept override;
-  [[nodiscard]] CUresult status(int ordinal) const noexcept override;
-  [[nodiscard]] std::string reason(int ordinal) const override;
-  void kill(int ordinal) noexcept override;
-  void crash(int ordinal) noexcept override;
-  [[nodiscard]] bool replace(int ordinal) noexcept override;
-  void end(int ordinal) noexcept override;
+  [[nodiscard]] bool is_lost(user const& who) const noexcept override;
+  [[nodiscard]] CUresult status(user const& who) const noexcept override;
+  [[nodiscard]] std::string reason(user const& who) const override;
+  void kill(user const& who) noexcept override;
+  void crash(user const& who) noexcept override;
+  [[nodiscard]] bool replace(user const& who) noexcept override;
+  void end(user const& who) noexcept override;
   [[nodiscard]] bool can_access(int ordinal, std::uintptr_t address) const override;
   [[nodiscard]] void* allocate_shared(std::size_t bytes) override;
   void free_shared(void* memory) noexcept override;
 
  private:
   owner(std::shared_ptr<driver::table const> base, std::string program);
+
+  /// The object of the user's context, or 0.
+  [[nodiscard]] static std::uint32_t index_of(user const& who) noexcept;
+  /// The worker that serves the device, if the user knows it. A user that does not has lost its
+  /// worker already, and must do nothing to the one of the others.
+  [[nodiscard]] std::shared_ptr<worker_process> worker_of(user const& who) const noexcept;
 
   static std::atomic<owner*> only_;
   std::shared_ptr<driver::table const> base_;
@@ -73,7 +79,7 @@ class owner final : public driver::device_recovery {
   std::recursive_mutex shared_mutex_;
   journal shared_;
   std::mutex making_;
-  bool keeps_spares_ = false;  // guarded by making_
+  std::array<bool, max_devices> has_keeper_{};  // guarded by making_
   std::array<std::atomic<isolated_device*>, max_devices> devices_{};
 };
 

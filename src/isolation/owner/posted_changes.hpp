@@ -25,6 +25,8 @@ class posted_changes {
     return bytes_.size() + bytes + sizeof(std::uint32_t) + reserved <= max_request_bytes;
   }
   void add(std::span<std::byte const> request) {
+    // All at once, so that a part of a change is never sent.
+    if (bytes_.capacity() < max_request_bytes) { bytes_.reserve(max_request_bytes); }
     auto const size = static_cast<std::uint32_t>(request.size());
     auto const head = std::as_bytes(std::span{&size, 1});
     bytes_.insert(bytes_.end(), head.begin(), head.end());

@@ -114,11 +114,13 @@ std::string replica::apply_memory(plan const& todo) {
     message.kind = kind;
     message.address = address;
     message.bytes = bytes;
-    return static_cast<CUresult>(worker_->ask(message, passed).status);
+    return static_cast<CUresult>(worker_->ask(message, passed, worker_process::start_limit).status);
   };
   using kinds = control_message::kinds;
   for (auto const& [address, bytes] : todo.unmap) {
-    static_cast<void>(ask(kinds::unmap_memory, address, bytes, -1));
+    // Another block will get the address, so it must not stay mapped here.
+    CUresult const status = ask(kinds::unmap_memory, address, bytes, -1);
+    if (status != CUDA_SUCCESS) { return refusal("unmapping device memory", status); }
     blocks_.erase(address);
   }
   for (auto const& each : todo.map) {
@@ -139,7 +141,7 @@ std::string replica::apply_memory(plan const& todo) {
 }
 
 std::string replica::apply(plan todo) {
-  direct_caller calls{*worker_};
+  direct_caller calls{*worker_, worker_process::start_limit};
   bool has_memory = false;
   // End the newest first: a context ends after the objects that were made in it.
   std::sort(todo.ended.begin(), todo.ended.end(),
@@ -176,7 +178,7 @@ std::string replica::apply(plan todo) {
 }
 
 std::string replica::complete_events(journal const& objects) {
-  direct_caller calls{*worker_};
+  direct_caller calls{*worker_, worker_process::start_limit};
   for (auto const& [index, one] : objects.entries()) {
     if (one.kind != object_kind::event || !objects.was_recorded(index)) { continue; }
     message_reader made{one.made.request};

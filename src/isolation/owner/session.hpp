@@ -18,8 +18,12 @@ namespace flotilla::isolated {
 
 class session {
  public:
-  /// Begins a request. `context` is the object that must be current in the worker, or 0.
-  session(isolated_device& on, operation what, std::uint32_t context);
+  /// Begins a request. `context` is the object that must be current in the worker, or 0. `user` is
+  /// the context on whose behalf the call is made: if it does not know the worker, the request is
+  /// not sent. 0 for calls that any worker must get.
+  session(isolated_device& on, operation what, std::uint32_t context, std::uint32_t user);
+  session(isolated_device& on, operation what, std::uint32_t context)
+      : session(on, what, context, context) {}
   session(session const&) = delete;
   session& operator=(session const&) = delete;
 
@@ -44,6 +48,8 @@ class session {
   /// The request, valid until the next session of this thread.
   [[nodiscard]] std::span<std::byte const> request() const noexcept { return out_.written(); }
   [[nodiscard]] std::vector<std::uint32_t> uses() const;
+  /// The request and what it uses, for the journal.
+  [[nodiscard]] record recorded() const;
   [[nodiscard]] std::uint32_t context() const noexcept { return context_; }
 
  private:
@@ -53,6 +59,7 @@ class session {
   std::uint32_t context_;
   worker_process* worker_ = nullptr;
   int number_ = 0;
+  CUresult missed_ = CUDA_SUCCESS;  // the status of a loss that the user does not know
   bool is_unanswered_ = false;
   std::unique_lock<std::mutex> lock_;
   message_writer out_;

@@ -5,24 +5,25 @@
 #include <cuda.h>
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-#include <csignal>
+#include <chrono>
 #include <cstdint>
 #include <exception>
 #include <future>
+#include <new>
 #include <thread>
 #include <utility>
+
+#include "isolation/channel/system_error.hpp"
+#include "isolation/channel/system_thread.hpp"
 
 namespace flotilla::isolated {
 
 supervisor::supervisor() : bell_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-  // The signals of the application are for its own threads.
-  sigset_t all, before;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  std::thread{[this] { run(); }}.detach();
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (!bell_.valid()) { throw_refused("eventfd", "the supervisor of worker processes"); }
+  start_thread("the supervisor of worker processes", [this] { run(); });
 }
 
 void supervisor::wake() noexcept {
@@ -37,6 +38,10 @@ std::shared_ptr<worker_process> supervisor::start(std::string const& program, in
     std::lock_guard const lock{mutex_};
     orders_.emplace_back([&] {
       try {
+        {
+          std::lock_guard const inner{mutex_};
+          workers_.reserve(workers_.size() + 1);  // a process that runs must be in the list
+        }
         auto worker = std::make_shared<worker_process>(program, host_memory);
         {
           std::lock_guard const inner{mutex_};
@@ -61,32 +66,44 @@ std::size_t supervisor::running() const {
   return workers_.size();
 }
 
-void supervisor::run() {
+void supervisor::run() noexcept {
   while (true) {
     std::vector<std::function<void()>> orders;
-    std::vector<std::shared_ptr<worker_process>> workers;
     {
       std::lock_guard const lock{mutex_};
       orders.swap(orders_);
     }
     for (auto const& each : orders) { each(); }
-    {
-      std::lock_guard const lock{mutex_};
-      workers = workers_;
+    try {
+      wait();
+    } catch (std::bad_alloc const&) {
+      std::this_thread::sleep_for(std::chrono::milliseconds{5});  // workers wait for being reaped
     }
-    std::vector<pollfd> waits{{bell_.get(), POLLIN, 0}};
-    for (auto const& each : workers) { waits.push_back({each->pidfd(), POLLIN, 0}); }
-    if (::poll(waits.data(), waits.size(), -1) < 0) { continue; }
-    std::uint64_t rung = 0;
-    if (waits[0].revents != 0) {
-      static_cast<void>(::read(bell_.get(), &rung, sizeof rung) == sizeof rung);
-    }
-    for (std::size_t i = 0; i < workers.size(); ++i) {
-      if (waits[i + 1].revents == 0) { continue; }
-      workers[i]->reap();
-      std::lock_guard const lock{mutex_};
-      std::erase(workers_, workers[i]);
-    }
+  }
+}
+
+void supervisor::wait() {
+  std::vector<std::shared_ptr<worker_process>> workers;
+  {
+    std::lock_guard const lock{mutex_};
+    workers = workers_;
+  }
+  std::vector<pollfd> waits{{bell_.get(), POLLIN, 0}};
+  for (auto const& each : workers) { waits.push_back({each->pidfd(), POLLIN, 0}); }
+  bool const is_known = ::poll(waits.data(), waits.size(), -1) >= 0;
+  if (!is_known) {
+    // RLIMIT_NOFILE may have become smaller than the number of workers. So ask for each of them.
+    std::this_thread::sleep_for(std::chrono::milliseconds{5});
+    for (pollfd& each : waits) { each.revents = POLLIN; }
+  }
+  std::uint64_t rung = 0;
+  if (waits[0].revents != 0) {
+    static_cast<void>(::read(bell_.get(), &rung, sizeof rung) == sizeof rung);
+  }
+  for (std::size_t i = 0; i < workers.size(); ++i) {
+    if (waits[i + 1].revents == 0 || !workers[i]->reap(is_known ? 0 : WNOHANG)) { continue; }
+    std::lock_guard const lock{mutex_};
+    std::erase(workers_, workers[i]);
   }
 }
 

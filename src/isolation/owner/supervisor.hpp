@@ -17,6 +17,7 @@ namespace flotilla::isolated {
 /// One for the process, never destroyed: the workers end when its thread ends. Threads: any.
 class supervisor {
  public:
+  /// @throws driver_error  The system refuses what it needs.
   supervisor();
 
   /// Starts a worker. @throws driver_error
@@ -25,7 +26,9 @@ class supervisor {
   [[nodiscard]] std::size_t running() const;
 
  private:
-  void run();
+  void run() noexcept;
+  /// Waits for an order or the end of a worker, and reaps what has ended.
+  void wait();
   void wake() noexcept;
 
   descriptor bell_;  // an eventfd

@@ -31,6 +31,8 @@ class thread_channel {
   /// Returns the worker of the device, with a channel to it. Null if there is no worker.
   [[nodiscard]] worker_process* of(isolated_device& device);
   [[nodiscard]] int number() const noexcept { return number_; }
+  /// The number of the worker to which the channel leads.
+  [[nodiscard]] std::uint32_t generation() const noexcept { return generation_; }
   /// If the worker that was called last is lost, waits until its process has ended.
   void wait_if_lost() const {
     if (worker_ != nullptr && worker_->lost().load() != 0) { worker_->wait_for_end(); }

@@ -9,7 +9,7 @@
 
 namespace flotilla::isolated {
 
-inline constexpr std::uint32_t protocol_version = 1;
+inline constexpr std::uint32_t protocol_version = 2;
 
 // The descriptors that a worker inherits, besides 0, 1 and 2.
 inline constexpr int socket_descriptor = 3;
@@ -24,7 +24,8 @@ struct control_message {
     unmap_memory,     // a block of device memory
     register_host,    // host memory that the device uses
     unregister_host,  // the same
-    inject            // a fault injection rule; `text`
+    inject,           // a fault injection rule; `text`
+    ping              // nothing: the answer says that the process does not hang
   };
   kinds kind;
   std::uint32_t version = protocol_version;

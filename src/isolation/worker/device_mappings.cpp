@@ -34,21 +34,27 @@ CUresult device_mappings::map(CUdeviceptr address, std::size_t bytes, int passed
       &handle, reinterpret_cast<void*>(static_cast<std::intptr_t>(passed)),
       CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
   if (answer != CUDA_SUCCESS) { return answer; }
+  auto const known = mapped_.insert(address).first;
   answer = api_.mem_map(address, bytes, 0, handle, 0);
   // The mapping keeps the memory.
   api_.mem_release(handle);
-  if (answer != CUDA_SUCCESS) { return answer; }
+  if (answer != CUDA_SUCCESS) {
+    mapped_.erase(known);
+    return answer;
+  }
   CUmemAccessDesc access{};
   access.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
   access.location.id = device_;
   access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
   answer = api_.mem_set_access(address, bytes, &access, 1);
-  if (answer != CUDA_SUCCESS) { api_.mem_unmap(address, bytes); }
-  return answer;
+  return answer;  // if it is no success, the owner asks for the block to be unmapped
 }
 
 CUresult device_mappings::unmap(CUdeviceptr address, std::size_t bytes) {
-  return api_.mem_unmap(address, bytes);
+  if (mapped_.count(address) == 0) { return CUDA_SUCCESS; }
+  CUresult const answer = api_.mem_unmap(address, bytes);
+  if (answer == CUDA_SUCCESS) { mapped_.erase(address); }
+  return answer;
 }
 
 }  // namespace flotilla::isolated

@@ -5,15 +5,14 @@
 
 #include <cuda.h>
 
-#include <map>
-#include <mutex>
+#include <set>
 #include <string>
 
 #include "driver/table.hpp"
 
 namespace flotilla::isolated {
 
-/// Threads: any.
+/// Not thread-safe.
 class device_mappings {
  public:
   device_mappings(driver::table const& api, int device) noexcept : api_(api), device_(device) {}
@@ -22,11 +21,13 @@ class device_mappings {
   /// @return an empty text, or why the device cannot be isolated
   [[nodiscard]] std::string reserve();
   [[nodiscard]] CUresult map(CUdeviceptr address, std::size_t bytes, int passed);
+  /// @return CUDA_SUCCESS  Nothing is mapped at the address, or not any more.
   [[nodiscard]] CUresult unmap(CUdeviceptr address, std::size_t bytes);
 
  private:
   driver::table const& api_;
   int device_;
+  std::set<CUdeviceptr> mapped_;  // the addresses of the blocks
 };
 
 }  // namespace flotilla::isolated

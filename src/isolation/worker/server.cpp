@@ -5,16 +5,20 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <new>
 #include <string>
-#include <thread>
 
 #include <flotilla/error/error.hpp>
 
+#include "base/log.hpp"
+#include "base/system_error.hpp"
 #include "driver/cpu_devices.hpp"
 #include "driver/library.hpp"
 #include "isolation/channel/control_socket.hpp"
+#include "isolation/channel/system_thread.hpp"
 #include "isolation/protocol/layout.hpp"
 
 namespace flotilla::isolated {
@@ -27,13 +31,26 @@ control_answer refused(CUresult status, std::string const& why) {
   return made;
 }
 
+/// The exit status after a call for the socket has failed: 0 if the owner has ended.
+int end_of_socket(char const* call) {
+  if (errno == 0 || errno == EPIPE || errno == ECONNRESET) { return 0; }
+  base::log_format(log_level::error, "a worker process ends, because %s failed: %s", call,
+                   base::refusal_text(errno).c_str());
+  return 1;
+}
+
 [[noreturn]] void serve(channel& on, worker_parts& parts) {
   channel_server end{on};
   executor calls{parts};
   while (true) {
     std::span<std::byte const> const request = end.wait();
     message_writer out{end.room()};
-    CUresult const status = calls.run(request, out);
+    CUresult status = CUDA_ERROR_OPERATING_SYSTEM;
+    try {
+      status = calls.run(request, out);
+    } catch (std::bad_alloc const&) {
+      status = CUDA_ERROR_OUT_OF_MEMORY;
+    } catch (std::exception const& why) { base::log(log_level::error, why.what()); }
     end.answer(static_cast<std::int32_t>(status), out.size());
   }
 }
@@ -78,9 +95,10 @@ control_answer server::start(control_message const& hello) {
 
 void server::open_channel(std::uint32_t number) {
   if (number >= channels_per_worker || (opened_ >> number & 1) != 0) { return; }
-  opened_ |= 1u << number;
   auto& all = *reinterpret_cast<channel_block*>(channels_.data());
-  std::thread{[&from = all.channels[number], &parts = *parts_] { serve(from, parts); }}.detach();
+  start_thread("a thread of a worker process",
+               [&from = all.channels[number], &parts = *parts_] { serve(from, parts); });
+  opened_ |= 1u << number;
 }
 
 control_answer server::answer_to(control_message const& asked, descriptor const& passed) {
@@ -93,6 +111,10 @@ control_answer server::answer_to(control_message const& asked, descriptor const&
   switch (asked.kind) {
     case kinds::open_channel: open_channel(asked.number); return {};
     case kinds::map_memory:
+      if (!passed.valid()) {
+        return refused(CUDA_ERROR_OPERATING_SYSTEM,
+                       "recvmsg brought no descriptor of device memory" + base::limit_text(EMFILE));
+      }
       return {static_cast<std::int32_t>(memory_->map(asked.address, asked.bytes, passed.get())),
               {}};
     case kinds::unmap_memory:
@@ -107,6 +129,7 @@ control_answer server::answer_to(control_message const& asked, descriptor const&
         driver::inject(std::string{asked.text, ::strnlen(asked.text, sizeof asked.text)});
       }
       return {};
+    case kinds::ping: return {};
     default: return refused(CUDA_ERROR_INVALID_VALUE, "there is no such message");
   }
 }
@@ -115,12 +138,17 @@ int server::run() {
   while (true) {
     control_message asked{};
     descriptor passed;
-    if (!receive_message(socket_.get(), &asked, sizeof asked, passed)) { return 0; }
+    errno = 0;
+    if (!receive_message(socket_.get(), &asked, sizeof asked, passed)) {
+      return end_of_socket("recvmsg");
+    }
     control_answer answer;
     try {
       answer = answer_to(asked, passed);
-    } catch (std::exception const& why) { answer = refused(CUDA_ERROR_UNKNOWN, why.what()); }
-    if (!send_message(socket_.get(), &answer, sizeof answer)) { return 0; }
+    } catch (std::exception const& why) {
+      answer = refused(CUDA_ERROR_OPERATING_SYSTEM, why.what());
+    }
+    if (!send_message(socket_.get(), &answer, sizeof answer)) { return end_of_socket("sendmsg"); }
   }
 }
 

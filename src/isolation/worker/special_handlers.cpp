@@ -55,7 +55,6 @@ CUresult do_library_load_from_file(worker_parts& parts, message_reader& in, mess
   // Pass a file to the driver, not its contents. The driver does not know the size of contents in
   // memory, so it would read past the end of a file that was truncated.
   descriptor const file = make_sealed_memory("flotilla program", bytes);
-  if (!file.valid()) { return CUDA_ERROR_OPERATING_SYSTEM; }
   std::memcpy(mapping{file, bytes}.data(), contents, bytes);
   std::string const path = "/proc/self/fd/" + std::to_string(file.get());
   CUlibrary made = nullptr;

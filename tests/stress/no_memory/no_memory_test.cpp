@@ -21,43 +21,8 @@
 
 #include <flotilla/flotilla.hpp>
 
-#include "support/child.hpp"
+#include "stress/no_memory/failing_allocations.hpp"
 #include "support/devices.hpp"
-
-namespace flotilla::test {
-namespace {
-
-enum class failing { once, from_then_on };
-
-/// Counts allocations and says which ones fail. Only the thread that calls start and stop writes
-/// `first_to_fail`. So if a worker is inside allows_one() while stop() returns, at most that one
-/// allocation fails.
-struct countdown {
-  std::atomic<long> first_to_fail{0};  // 0: no allocation fails
-  std::atomic<long> counted{0};
-  std::atomic<bool> repeat{false};
-  std::atomic<bool> reached{false};
-
-  [[nodiscard]] bool allows_one() noexcept {
-    long const first = first_to_fail.load(std::memory_order_relaxed);
-    if (first == 0) { return true; }
-    long const number = counted.fetch_add(1) + 1;
-    if (number < first || (number > first && !repeat)) { return true; }
-    reached = true;
-    return false;
-  }
-  void start(long n, failing kind) noexcept {
-    counted = 0;
-    reached = false;
-    repeat = kind == failing::from_then_on;
-    first_to_fail = n;
-  }
-  void stop() noexcept { first_to_fail = 0; }
-};
-constinit countdown allocations;
-
-}  // namespace
-}  // namespace flotilla::test
 
 namespace {
 
@@ -179,22 +144,6 @@ void use_flow(runtime& rt) {
   }
 }
 
-/// Returns true if `action` returns or throws an error that lack of memory may cause.
-bool ends_or_reports(std::function<void()> const& action) {
-  try {
-    action();
-    return true;
-  } catch (std::bad_alloc const&) { return true; } catch (poisoned const& why) {
-    return why.status() == driver_status::out_of_memory;
-  } catch (driver_error const& why) {
-    return why.status() == driver_status::out_of_memory;
-  } catch (error const&) {
-    return true;  // a task or a dependent task failed because the driver got no memory
-  }
-}
-
-enum verdict : int { survived = 0, not_reached = 1, wrong_error = 2 };
-
 /// The following functions run in a child process. This function lets the n-th allocation in `use`
 /// fail.
 int use_runtime(void (*use)(runtime&), int workers, long n, failing kind) {
@@ -219,19 +168,6 @@ int make_runtime(int workers, long n, failing kind) {
   bool const good = ends_or_reports([&] { runtime const rt{options(workers)}; });
   allocations.stop();
   return !good ? wrong_error : allocations.reached ? survived : not_reached;
-}
-
-/// Calls `child` in a child process for n = 1, 2, …, until n exceeds the number of allocations.
-void for_each_allocation(std::function<int(long n)> const& child) {
-  constexpr int enough = 3;  // workers allocate too, so the number of allocations varies
-  int beyond = 0;
-  for (long n = 1; beyond < enough; ++n) {
-    int const ended = forked([&] { return child(n); });
-    ASSERT_TRUE(ended == survived || ended == not_reached)
-        << "allocation " << n << ": status " << ended
-        << (ended > 256 ? ": the signal with the number (status - 256) ended the child" : "");
-    beyond += ended == not_reached ? 1 : 0;
-  }
 }
 
 class NoMemory : public ::testing::TestWithParam<std::tuple<int, failing>> {

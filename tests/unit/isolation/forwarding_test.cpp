@@ -219,6 +219,37 @@ TEST_F(ForwardingTest, StreamOrderedMemoryIsUsedAgain) {
   FLOTILLA_OK(api().stream_destroy(stream));
 }
 
+// regression: the driver of the worker refused once to unmap a block, and each later block of the
+// size got the same addresses, which could not be mapped
+TEST_F(ForwardingTest, ABlockThatStaysMappedBlocksNothing) {
+  FLOTILLA_NEED_CPU_DRIVER();
+  constexpr std::size_t bytes = 400000;
+  CUdeviceptr first = 0;
+  FLOTILLA_OK(api().mem_alloc(&first, bytes));
+  isolated::inject_in_workers("fail=cuMemUnmap@1:CUDA_ERROR_OUT_OF_MEMORY");
+  FLOTILLA_OK(api().mem_free(first));
+  auto const use = [&] {
+    CUdeviceptr memory = 0;
+    ASSERT_EQ(api().mem_alloc(&memory, bytes), CUDA_SUCCESS);
+    EXPECT_EQ(api().memset_d32(memory, 7, bytes / 4), CUDA_SUCCESS);
+    EXPECT_EQ(word(memory + bytes - 4), 7u);
+    EXPECT_EQ(api().mem_free(memory), CUDA_SUCCESS);
+  };
+  for (int i = 0; i < 3; ++i) { use(); }
+  isolated::inject_in_workers("");
+  // The same if a block was mapped, but its access was refused, and then the unmapping.
+  isolated::inject_in_workers("fail=cuMemSetAccess@1:CUDA_ERROR_OUT_OF_MEMORY");
+  isolated::inject_in_workers("fail=cuMemUnmap@1:CUDA_ERROR_OUT_OF_MEMORY");
+  CUdeviceptr refused = 0;
+  EXPECT_EQ(api().mem_alloc(&refused, bytes), CUDA_ERROR_OUT_OF_MEMORY);
+  for (int i = 0; i < 3; ++i) { use(); }
+  isolated::inject_in_workers("");
+  // A successor has mapped none of these blocks.
+  recovery().kill(0);
+  ASSERT_TRUE(recovery().replace(0)) << recovery().reason(0);
+  for (int i = 0; i < 3; ++i) { use(); }
+}
+
 // error guess: wrong handles are found in this process, and do not reach the worker
 TEST_F(ForwardingTest, WrongHandlesAreRefused) {
   CUstream stream = nullptr;

@@ -56,7 +56,7 @@ std::shared_ptr<worker_process> start() {
 
 CUresult ping(worker_process& worker) {
   request_head const head{operation::ping, 0, 0};
-  return direct_caller{worker}.send(std::as_bytes(std::span{&head, 1}));
+  return direct_caller{worker, worker_process::no_limit}.send(std::as_bytes(std::span{&head, 1}));
 }
 
 std::size_t open_descriptors() {
@@ -169,6 +169,32 @@ TEST(WorkerTest, AProgramThatDoesNotExistIsNamed) {
   control_message hello{};
   hello.kind = control_message::kinds::hello;
   EXPECT_NE(worker->ask(hello).status, 0);
+}
+
+// regression: service managers and batch systems send signals to all processes of a job. Only the
+// owner decides what ends
+TEST(WorkerTest, IgnoresSignalsThatAreMeantForItsOwner) {
+  auto worker = start();
+  std::vector<int> signals{SIGTERM, SIGINT,  SIGHUP,  SIGQUIT,  SIGUSR1,   SIGUSR2, SIGALRM,
+                           SIGPIPE, SIGTSTP, SIGTTIN, SIGTTOU,  SIGVTALRM, SIGPROF, SIGIO,
+                           SIGPWR,  SIGXCPU, SIGXFSZ, SIGRTMIN, SIGRTMAX};
+  for (int const each : signals) {
+    ASSERT_EQ(::kill(worker->pid(), each), 0);
+    ASSERT_EQ(ping(*worker), CUDA_SUCCESS) << "after signal " << each;
+  }
+  ::kill(worker->pid(), SIGKILL);
+  worker->wait_for_end();
+}
+
+// regression: the same while the process starts
+TEST(WorkerTest, IgnoresSignalsWhileItStarts) {
+  auto worker = processes().start(worker_program(""), memory().memory());
+  for (int const each : {SIGTERM, SIGHUP, SIGUSR1}) { ASSERT_EQ(::kill(worker->pid(), each), 0); }
+  control_message hello{};
+  hello.kind = control_message::kinds::hello;
+  hello.owner = ::getpid();
+  control_answer const answer = worker->ask(hello);
+  EXPECT_EQ(answer.status, 0) << answer.text;
 }
 
 // error guess: the worker program by hand
