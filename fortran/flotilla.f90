@@ -50,6 +50,7 @@ module flotilla
   integer(c_int), parameter, public :: flotilla_health_faulted = 2
   integer(c_int), parameter, public :: flotilla_health_restarting = 3
   integer(c_int), parameter, public :: flotilla_health_quarantined = 4
+  integer(c_int), parameter, public :: flotilla_health_retired = 5
   integer(c_int), parameter, public :: flotilla_any_device = -1
   integer(c_int), parameter, public :: flotilla_host = -2
   integer(c_int), parameter, public :: flotilla_access_read = 0

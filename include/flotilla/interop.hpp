@@ -135,7 +135,7 @@ FLOTILLA_EXPORT ticket submit_event(runtime& owner, CUevent_st* event,
 ///           pending; this call adds two.
 /// Cost      Some driver calls. If the task is not launched yet, also a continuation, whose rules
 ///           apply (see ticket::then): in single-threaded mode, the wait ends during a later pump
-///           or wait.
+///           or wait. If the runtime is poisoned, the wait ends at once.
 /// Lifetime  The destructor of the runtime waits until the stream has passed the wait. The stream
 ///           may be destroyed after it has passed. If the runtime has ended already, the call does
 ///           nothing.

@@ -19,6 +19,7 @@ device_health health(runtime const& owner, device_ordinal device) {
   shared.stuck.look();
   if (shared.lost.is_quarantined(index)) { return device_health::quarantined; }
   if (shared.lost.is_lost(index)) { return device_health::restarting; }
+  if (state.devices[index].gate().retired() != CUDA_SUCCESS) { return device_health::retired; }
   return shared.stuck.is_stuck(index) ? device_health::stuck : device_health::ok;
 }
 
@@ -29,6 +30,7 @@ std::string to_string(device_health value) {
     case device_health::faulted: return "faulted";
     case device_health::restarting: return "restarting";
     case device_health::quarantined: return "quarantined";
+    case device_health::retired: return "retired";
   }
   return "device_health(" + std::to_string(static_cast<int>(value)) + ")";
 }

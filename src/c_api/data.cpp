@@ -200,9 +200,7 @@ flotilla_status flotilla_flow_create(flotilla_runtime rt, flotilla_flow_options 
 
 flotilla_status flotilla_flow_destroy(flotilla_flow flow) {
   return guarded("flotilla_flow_destroy", [&] {
-    held_runtime& owner = object(flow).owner;
-    if (!flow_table::get().remove(flow.id)) { refuse_handle(flow.id, kinds::flow); }
-    owner.flows.fetch_sub(1);
+    end_object(flow_table::get(), flow.id, kinds::flow, &held_runtime::flows);
   });
 }
 
@@ -234,11 +232,8 @@ flotilla_status flotilla_token_create(flotilla_flow flow, char const* label, flo
 }
 
 flotilla_status flotilla_data_destroy(flotilla_data data) {
-  return guarded("flotilla_data_destroy", [&] {
-    held_runtime& owner = object(data).owner;
-    if (!data_table::get().remove(data.id)) { refuse_handle(data.id, kinds::data); }
-    owner.data.fetch_sub(1);
-  });
+  return guarded("flotilla_data_destroy",
+                 [&] { end_object(data_table::get(), data.id, kinds::data, &held_runtime::data); });
 }
 
 flotilla_status flotilla_data_divide(flotilla_data data, flotilla_shape_of_data tile,

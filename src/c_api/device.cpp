@@ -112,6 +112,7 @@ flotilla_status flotilla_get_health(flotilla_runtime rt, unsigned device, flotil
       case flotilla::device_health::faulted: to = FLOTILLA_HEALTH_FAULTED; break;
       case flotilla::device_health::restarting: to = FLOTILLA_HEALTH_RESTARTING; break;
       case flotilla::device_health::quarantined: to = FLOTILLA_HEALTH_QUARANTINED; break;
+      case flotilla::device_health::retired: to = FLOTILLA_HEALTH_RETIRED; break;
     }
   });
 }

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <new>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -21,7 +22,7 @@ namespace flotilla::c_api {
 ///
 /// Memory of places is never returned, so `find` needs no lock, also for a handle of an object that
 /// is gone. Threads: any may call any function, but nobody may use an object while another thread
-/// removes it. Cost: `find` three loads; `add` and `remove` a few more, and sometimes a lock.
+/// removes or takes it. Cost: `find` three loads; the others a few more, and sometimes a lock.
 template <class T, kinds Kind>
 class handle_table {
  public:
@@ -64,14 +65,22 @@ class handle_table {
   /// Removes and destroys an object. If several threads remove it, one of them succeeds.
   /// @return whether the caller has removed it
   bool remove(std::uint64_t id) noexcept {
-    entry* const one = entry_at(handle_bits::place(id));
-    std::uint64_t expected = id;
-    if (one == nullptr || id == 0 || !one->id.compare_exchange_strong(expected, 0)) {
-      return false;
-    }
+    entry* const one = claim(id);
+    if (one == nullptr) { return false; }
     object_of(*one)->~T();
     give_back(handle_bits::place(id));
     return true;
+  }
+  /// Removes an object and returns it. If several threads take it, one of them gets it, and the
+  /// others do not touch it.
+  [[nodiscard]] std::optional<T> take(std::uint64_t id) noexcept {
+    entry* const one = claim(id);
+    if (one == nullptr) { return std::nullopt; }
+    T& object = *object_of(*one);
+    std::optional<T> taken{std::move(object)};
+    object.~T();
+    give_back(handle_bits::place(id));
+    return taken;
   }
 
  private:
@@ -104,6 +113,14 @@ class handle_table {
   void give_back(std::uint32_t place) noexcept {
     if (kept_places* const mine = kept()) [[likely]] { return mine->give_back(place); }
     free_.give_back(std::span{&place, 1});
+  }
+  /// Makes the handle name no object. @return the entry of the object, which now belongs to the
+  /// caller; null if there is none.
+  [[nodiscard]] entry* claim(std::uint64_t id) noexcept {
+    entry* const one = entry_at(handle_bits::place(id));
+    std::uint64_t expected = id;
+    bool const is_mine = one != nullptr && id != 0 && one->id.compare_exchange_strong(expected, 0);
+    return is_mine ? one : nullptr;
   }
   [[nodiscard]] static T* object_of(entry& one) noexcept {
     return std::launder(reinterpret_cast<T*>(one.storage));

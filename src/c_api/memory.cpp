@@ -44,9 +44,7 @@ flotilla_status flotilla_host_alloc(flotilla_runtime rt, size_t bytes, flotilla_
 
 flotilla_status flotilla_buffer_free(flotilla_buffer buffer) {
   return guarded("flotilla_buffer_free", [&] {
-    held_runtime& owner = object(buffer).owner;
-    if (!buffer_table::get().remove(buffer.id)) { refuse_handle(buffer.id, kinds::buffer); }
-    owner.buffers.fetch_sub(1);
+    end_object(buffer_table::get(), buffer.id, kinds::buffer, &held_runtime::buffers);
   });
 }
 

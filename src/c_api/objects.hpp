@@ -34,6 +34,7 @@ struct held_runtime {
   explicit held_runtime(runtime_options options) : rt{std::move(options)} {}
 
   runtime rt;
+  bool is_being_destroyed = false;         // guarded by a mutex of flotilla_runtime_destroy
   std::atomic<std::size_t> buffers{0};     // how many buffers exist
   std::atomic<std::size_t> recordings{0};  // how many recordings exist
   std::atomic<std::size_t> flows{0};       // how many flows exist
@@ -140,6 +141,31 @@ template <class Table>
 }
 [[nodiscard]] inline ticket& object(flotilla_ticket handle) {
   return object_of(ticket_table::get(), handle.id, kinds::ticket);
+}
+
+/// Ends the object of a handle, destroys it, and counts it down in its runtime, also if `end`
+/// throws. If several threads do so, all but one are refused.
+/// @param end  Called with the object.
+/// @throws refused_call  The handle names no such object.
+template <class Table, class End>
+void end_object(Table& table, std::uint64_t id, kinds kind,
+                std::atomic<std::size_t> held_runtime::*count, End const& end) {
+  auto taken = table.take(id);
+  if (!taken) { refuse_handle(id, kind); }
+  struct finally {
+    ~finally() {
+      object.reset();
+      count.fetch_sub(1);  // last, because afterwards the runtime may be destroyed
+    }
+    decltype(taken)& object;
+    std::atomic<std::size_t>& count;
+  } const at_end{taken, taken->owner.*count};
+  end(*taken);
+}
+template <class Table>
+void end_object(Table& table, std::uint64_t id, kinds kind,
+                std::atomic<std::size_t> held_runtime::*count) {
+  end_object(table, id, kind, count, [](auto&) {});
 }
 
 }  // namespace flotilla::c_api

@@ -86,11 +86,7 @@ flotilla_status flotilla_recording_create(flotilla_runtime rt, flotilla_recordin
 
 flotilla_status flotilla_recording_destroy(flotilla_recording recording) {
   return guarded("flotilla_recording_destroy", [&] {
-    held_runtime& owner = object(recording).owner;
-    if (!recording_table::get().remove(recording.id)) {
-      refuse_handle(recording.id, kinds::recording);
-    }
-    owner.recordings.fetch_sub(1);
+    end_object(recording_table::get(), recording.id, kinds::recording, &held_runtime::recordings);
   });
 }
 

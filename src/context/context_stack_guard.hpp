@@ -24,12 +24,14 @@ class context_stack_guard {
   context_stack_guard& operator=(context_stack_guard const&) = delete;
 
   /// Restores the stack now.
-  /// @return  a description of how user code changed the stack; empty if the stack was unchanged
+  /// @return  a description of how user code changed the stack; empty if the stack was unchanged,
+  ///          or if the driver has refused to say
   [[nodiscard]] std::string restore();
 
  private:
   context_handle const& context_;
   std::vector<CUcontext> below_;  // the earlier stack below the guarded context, from top to bottom
+  CUresult refusal_ = CUDA_SUCCESS;  // the driver refused to pop
   bool restored_ = false;
 };
 

@@ -67,6 +67,7 @@ constexpr std::array keys{
     make<&own::lanes>("lanes"),
     make<&own::window, unsigned>("window"),
     make<&own::peer_access>("peer_access"),
+    make<&own::device_side_waits>("device_side_waits"),
     make<&own::numa_placement>("numa_placement"),
     make<&own::isolation>("isolation"),
     make<&own::spare>("spare"),

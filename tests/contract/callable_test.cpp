@@ -11,6 +11,8 @@
 #include <thread>
 #include <vector>
 
+#include <flotilla/testing/fault_injection.hpp>
+
 #include "support/contract_test.hpp"
 #include "support/driver_in_use.hpp"
 
@@ -235,6 +237,17 @@ TEST_P(Callable, CallableIsDestroyedWithItsContextCurrent) {
   std::atomic<int> right{0};
   rt().submit(witness{&right}).wait();
   EXPECT_TRUE(pumping(rt(), [&] { return right == 1; }));
+}
+
+// regression: if the driver refused to name the current context after a callable, the task failed
+// because "the callable popped the device's context"
+TEST_P(Callable, IsNotBlamedForARefusal) {
+  FLOTILLA_NEED_CPU_DRIVER();
+  ticket const task = rt().submit(
+      [](task_context&) { testing::fail_call("cuCtxGetCurrent", 1, driver_status::out_of_memory); },
+      {.device = last()});
+  EXPECT_NO_THROW(task.wait());
+  testing::clear_faults();
 }
 
 }  // namespace

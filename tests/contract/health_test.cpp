@@ -159,6 +159,26 @@ TEST_F(Health, TheEnvironmentSetsTheLimit) {
   });
 }
 
+// regression: after a refused cuCtxPopCurrent, the device was not used, but its health was ok
+TEST_F(Health, ADeviceWhoseContextIsNotPoppedIsRetired) {
+  FLOTILLA_EXPECT_IN_CHILD([] {
+    runtime rt{options(1, 0ms)};
+    test_program const program{rt};
+    rt.wait_idle();
+    ::testing::internal::CaptureStderr();
+    testing::fail_call("cuCtxPopCurrent", 1, driver_status::out_of_memory);
+    { device_buffer<std::uint32_t> const memory{rt, second, 10}; }
+    testing::clear_faults();
+    launch const nothing = program.nothing.with_shape({1}, {1})();
+    EXPECT_THROW(rt.submit(nothing, {.device = second}).wait(), driver_error);
+    std::string const text = ::testing::internal::GetCapturedStderr();
+    EXPECT_THAT(text, HasSubstr("cuCtxPopCurrent"));
+    EXPECT_EQ(health(rt, second), device_health::retired);
+    EXPECT_EQ(health(rt, first), device_health::ok);
+    for (int i = 0; i < 20; ++i) { EXPECT_NO_THROW(rt.submit(nothing).wait()); }
+  });
+}
+
 // requirement: bad arguments are refused, and the names of the states are readable
 TEST_F(Health, BadArgumentsAreRefused) {
   EXPECT_THAT(thrown<invalid_argument>([] { runtime{options(0, -1ms)}; }),
@@ -168,6 +188,7 @@ TEST_F(Health, BadArgumentsAreRefused) {
   EXPECT_EQ(to_string(device_health::ok), "ok");
   EXPECT_EQ(to_string(device_health::stuck), "stuck");
   EXPECT_EQ(to_string(device_health::faulted), "faulted");
+  EXPECT_EQ(to_string(device_health::retired), "retired");
 }
 
 }  // namespace

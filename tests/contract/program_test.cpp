@@ -10,6 +10,9 @@
 #include <filesystem>
 #include <fstream>
 
+#include <flotilla/testing/fault_injection.hpp>
+
+#include "support/child.hpp"
 #include "support/contract_test.hpp"
 
 namespace flotilla::test {
@@ -207,6 +210,21 @@ TEST_P(Program, ProgramLoadsWhileADeviceIsBusy) {
   EXPECT_FALSE(held.ready());
   word.release();
   rt().submit(again.kernel<>("nothing").with_shape({1}, {1})(), {.device = first()}).wait();
+}
+
+// regression: a library that the driver refused to unload stayed without a word
+TEST(ProgramEnd, ARefusalToUnloadIsReported) {
+  FLOTILLA_NEED_CPU_DRIVER();
+  FLOTILLA_EXPECT_IN_CHILD([] {
+    ::testing::internal::CaptureStderr();
+    {
+      runtime rt{{.devices = device_spec(1), .workers = 0}};
+      static_cast<void>(rt.load(test_image()));
+      testing::fail_call("cuLibraryUnload", 1, driver_status::out_of_memory);
+    }
+    EXPECT_THAT(::testing::internal::GetCapturedStderr(),
+                HasSubstr("cuLibraryUnload failed on '" + std::string{test_image().name} + "'"));
+  });
 }
 
 }  // namespace

@@ -169,6 +169,9 @@ std::string health_text(flotilla::device_health state) {
       return to_string(state) +
              ": the device was lost more often than runtime_options::restart allows, or no worker "
              "process could be started; a runtime runs no more tasks there";
+    case retired:
+      return to_string(state) +
+             ": the driver refused cuCtxPopCurrent, so a runtime runs no more tasks there";
     default:
       return to_string(state) +
              "; nothing in a process can stop a kernel that does not end, but "

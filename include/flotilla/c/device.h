@@ -79,7 +79,8 @@ typedef enum flotilla_health {
   FLOTILLA_HEALTH_STUCK = 1,
   FLOTILLA_HEALTH_FAULTED = 2,    /**< the runtime is poisoned */
   FLOTILLA_HEALTH_RESTARTING = 3, /**< an isolated device gets another worker process */
-  FLOTILLA_HEALTH_QUARANTINED = 4 /**< an isolated device was lost too often */
+  FLOTILLA_HEALTH_QUARANTINED = 4, /**< an isolated device was lost too often */
+  FLOTILLA_HEALTH_RETIRED = 5      /**< the driver refused cuCtxPopCurrent; the device is not used */
 } flotilla_health;
 
 /** Gets the health of a device. */

@@ -29,6 +29,10 @@ enum class device_health {
   /// An isolated device was lost too often (see runtime_options::restart), or no worker process
   /// could be started. It runs no more tasks. Tasks that name no device go to other devices.
   quarantined,
+  /// The driver refused to take the context of the device off a thread's stack (cuCtxPopCurrent),
+  /// or took off another one. flotilla no longer uses the device. Tasks that name it fail with
+  /// `driver_error`. Tasks that name no device go to other devices.
+  retired,
 };
 
 /// Returns whether the device makes progress. Without `runtime_options::stuck_after`, no device is
@@ -40,7 +44,7 @@ enum class device_health {
 /// Cost     one query of each stream, as in a wait.
 [[nodiscard]] FLOTILLA_EXPORT device_health health(runtime const& owner, device_ordinal device);
 
-/// Returns "ok", "stuck", "faulted", "restarting" or "quarantined".
+/// Returns "ok", "stuck", "faulted", "restarting", "quarantined" or "retired".
 [[nodiscard]] FLOTILLA_EXPORT std::string to_string(device_health value);
 
 }  // namespace v0_1

@@ -106,6 +106,11 @@ struct FLOTILLA_EXPORT device_settings {
   /// The default is true. A pair of devices that cannot have access is never an error, even if this
   /// setting is true and without best effort: see flotilla/device/peer_access.hpp.
   std::optional<bool> peer_access{};
+  /// "device_side_waits": whether tasks of the device may wait for a task of another device in a
+  /// kernel of one thread, which is faster than a wait in the stream. The default is true. Set it
+  /// to false if blocks of your kernels wait for each other although their launch is not
+  /// cooperative: such a launch may need the place of a waiting kernel (docs/settings.md).
+  std::optional<bool> device_side_waits{};
   /// "numa_placement": whether workers that drive the device, and pinned memory that only this
   /// device uses, prefer the NUMA node of the device. The default is true. A device for which this
   /// is impossible is never an error: the outcome in `settings_report` has the reason. A worker at

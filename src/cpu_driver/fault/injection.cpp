@@ -42,9 +42,11 @@ struct rules {
 };
 
 std::mutex mutex;
-rules active;                           // guarded by mutex
-std::map<int, unsigned long> released;  // how often each device was released; guarded by mutex
-std::condition_variable release;        // notified when `released` changes
+rules active;  // guarded by mutex
+// How often each device was released, and how often all of them; guarded by mutex.
+std::map<int, unsigned long> released;
+unsigned long all_released = 0;
+std::condition_variable release;  // notified when `released` changes
 
 // Removes the version suffix: "cuMemAlloc_v2" becomes "cuMemAlloc".
 std::string_view without_version(std::string_view entry) noexcept {
@@ -176,7 +178,7 @@ bool apply(std::string_view spec, std::string& error) {
 void clear() {
   std::lock_guard const lock(mutex);
   active = {};
-  for (auto& [device, times] : released) { ++times; }
+  ++all_released;
   release.notify_all();
   detail::armed.store(false, std::memory_order_release);
 }
@@ -214,11 +216,16 @@ void hang_kernel(int device) noexcept {
     }
   }
   if (time == std::chrono::microseconds::zero()) { return; }
-  unsigned long const before = released[device];
+  // Does not allocate: host memory may have run out.
+  auto const releases = [device] {
+    auto const found = released.find(device);
+    return all_released + (found == released.end() ? 0 : found->second);
+  };
+  unsigned long const before = releases();
   auto const begun = std::chrono::steady_clock::now();
   // A fault on another device ends the kernel too, and nobody notifies `release` then.
   constexpr std::chrono::milliseconds between_looks{5};
-  while (released[device] == before && fault::status(device) == CUDA_SUCCESS &&
+  while (releases() == before && fault::status(device) == CUDA_SUCCESS &&
          (time == until_released || std::chrono::steady_clock::now() - begun < time)) {
     release.wait_for(lock, std::min<std::chrono::microseconds>(between_looks, time));
   }

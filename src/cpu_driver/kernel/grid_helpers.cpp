@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <condition_variable>
 #include <mutex>
+#include <new>
 #include <vector>
 
 #include "base/processors.hpp"
@@ -18,11 +19,13 @@ namespace {
 class grid_helpers {
  public:
   // Never destroyed, because a worker may still use the object when the process ends.
+  // @throws std::bad_alloc
   static grid_helpers& of_process() {
     static auto* const only = new grid_helpers;
     return *only;
   }
 
+  // @throws std::bad_alloc  The grid gets no helpers.
   void open(shared_blocks& blocks) {
     std::uint64_t const left = blocks.total - blocks.next.load();
     int to_post = 0;
@@ -35,13 +38,7 @@ class grid_helpers {
                                            static_cast<std::uint64_t>(blocks.max_helpers)}));
       posted_ += to_post;
     }
-    try {
-      for (; to_post > 0; --to_post) { arena_.post(job_); }
-    } catch (std::bad_alloc const&) {
-      // The kernel runs with fewer helpers.
-      std::lock_guard const lock{mutex_};
-      posted_ -= to_post;
-    }
+    for (int i = 0; i < to_post; ++i) { post(); }
   }
 
   // Waits for the helpers that have started. Helpers that start later no longer find `blocks`.
@@ -53,6 +50,16 @@ class grid_helpers {
 
  private:
   grid_helpers() : workers_(max_helpers_on_machine()), arena_(workers_) {}
+
+  // Posts a job that `posted_` counts. Without memory, there is one helper less.
+  void post() noexcept {
+    try {
+      arena_.post(job_);
+    } catch (std::bad_alloc const&) {
+      std::lock_guard const lock{mutex_};
+      --posted_;
+    }
+  }
 
   // The body of a posted job: helps one grid. If a grid still needs help afterwards, posts the job
   // again instead of looping, because oneTBB may have other tasks for the worker.
@@ -68,10 +75,8 @@ class grid_helpers {
     }
     if (neediest() != nullptr) {
       lock.unlock();
-      try {
-        arena_.post(job_);
-        return;
-      } catch (std::bad_alloc const&) { lock.lock(); }
+      post();
+      return;
     }
     --posted_;
   }
@@ -141,10 +146,13 @@ void shared_blocks::work() {
 }
 
 void work_with_helpers(shared_blocks& blocks) {
-  grid_helpers& helpers = grid_helpers::of_process();
-  helpers.open(blocks);
+  grid_helpers* helpers = nullptr;
+  try {
+    grid_helpers::of_process().open(blocks);
+    helpers = &grid_helpers::of_process();
+  } catch (std::bad_alloc const&) {}  // without host memory, this thread runs all blocks
   blocks.work();
-  helpers.close(blocks);
+  if (helpers != nullptr) { helpers->close(blocks); }
 }
 
 }  // namespace flotilla::cpu_driver

@@ -97,9 +97,12 @@ void batch_flusher::launch_open(batch_place where, flush_outcome& outcome) {
   std::span<slot_address const> const tasks{batch.tasks.data(), batch.count};
   nvtx_range const range{[&] { return text_of(tasks); }};
   if (begin_launches(parts_.tasks, tasks)) [[unlikely]] { return remove_cancelled(where, outcome); }
-  driver::call_outcome const waited = enqueue_waits(lane, batch);
-  bool const as_grids =
-      waited.ok() && batch.traits.grids && !batch.traits.ordered && !batch.traits.one_by_one;
+  // Without room nothing may enter the stream, not even a wait (lane::has_room).
+  bool const has_room = lane.has_room();
+  driver::call_outcome const waited =
+      has_room ? enqueue_waits(lane, batch) : driver::call_outcome{};
+  bool const as_grids = has_room && waited.ok() && batch.traits.grids && !batch.traits.ordered &&
+                        !batch.traits.one_by_one;
   if (as_grids) {
     run_.find(where);
   } else {
@@ -108,7 +111,9 @@ void batch_flusher::launch_open(batch_place where, flush_outcome& outcome) {
   batch_traits traits = run_.close();
   traits.prompt = parts_.lanes.is_prompt() && parts_.waves.device_waits() == 0;
   bool launched = false;
-  if (!waited.ok()) {
+  if (!has_room) {
+    start_again(tasks, outcome);
+  } else if (!waited.ok()) {
     for (slot_address const task : tasks) {
       parts_.tasks.at(task).batched.store(0, std::memory_order_relaxed);
       outcome.refused.push_back({task, waited});

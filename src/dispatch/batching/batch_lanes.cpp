@@ -65,6 +65,7 @@ void batch_lanes::note_behind(slot const& first, unsigned lane) {
 }
 
 bool batch_lanes::takes_batch(unsigned lane, slot const& task) const {
+  if (!parts_.lanes[lane].has_room()) { return false; }
   std::size_t const in_flight = parts_.lanes[lane].in_flight();
   // The waves of a shared lane are launched as one graph, so the open ones do not count.
   if (shares_lane(task)) {

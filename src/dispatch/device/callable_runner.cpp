@@ -74,12 +74,13 @@ lane* callable_runner::find_lane(priority_level level) {
     lane& same = parts_.lanes[mark.lane()];
     if (same.last_number() == mark.number() && same.has_room()) { return &same; }
   }
-  lane* best = &parts_.lanes[range.first];
-  for (unsigned i = 1; i < range.count; ++i) {
+  lane* best = nullptr;
+  for (unsigned i = 0; i < range.count; ++i) {
     lane& other = parts_.lanes[range.first + i];
-    if (other.in_flight() < best->in_flight()) { best = &other; }
+    bool const is_better = best == nullptr || other.in_flight() < best->in_flight();
+    if (is_better && other.has_room()) { best = &other; }
   }
-  return best->has_room() ? best : nullptr;
+  return best;
 }
 
 bool callable_runner::run_one(slot_address task) {

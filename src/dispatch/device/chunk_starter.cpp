@@ -38,7 +38,8 @@ unsigned chunk_starter::find_lane(priority_level level, std::vector<end_mark> co
                          !parts_.waves.is_open({0, mark.lane()});
     if (!is_here) { continue; }
     lane const& one = parts_.lanes[mark.lane()];
-    if (one.last_number() == mark.number() && one.in_flight() < max_batches) { return mark.lane(); }
+    bool const takes = one.in_flight() < max_batches && one.has_room();
+    if (one.last_number() == mark.number() && takes) { return mark.lane(); }
   }
   return parts_.lanes.find_lane(
       {level, max_lanes, max_batches, parts_.waves.lanes(), last_lane_[level]});

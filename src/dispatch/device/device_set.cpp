@@ -4,8 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
-
-#include <flotilla/error/error.hpp>
+#include <exception>
 
 namespace flotilla::dispatch {
 
@@ -75,7 +74,7 @@ bool device_set::help(helper_filter filter, std::optional<unsigned> first,
 }
 
 void device_set::retire(epoch_reclaimer::item const& item) const noexcept {
-  shared_.reclaimer.retire(item);
+  shared_.reclaimer.retire_in_room(item);
   if (shared_.tasks.any_open() || shared_.faults.is_poisoned()) { return; }
   device_driver& device = *devices_[item.device];
   std::optional<context::lease> lease = device.gate().try_take();
@@ -84,8 +83,9 @@ void device_set::retire(epoch_reclaimer::item const& item) const noexcept {
   try {
     context::current_scope const scope{guard.lease()};
     device.free_unused(deferred_free::blocking::allowed);  // does not block: no task is open
-  } catch (error const&) {
-    // The context cannot be made current. Its memory is freed when the context is destroyed.
+  } catch (std::exception const&) {
+    // The context cannot be made current, or there is no host memory. The item is freed later, or
+    // when the context is destroyed.
   }
 }
 

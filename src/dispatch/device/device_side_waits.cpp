@@ -26,6 +26,7 @@ constexpr std::size_t max_kept = 4;
 
 bool device_side_waits::supported_by_device() const {
   device_settings const& settings = parts_.context.asked();
+  if (!settings.device_side_waits.value_or(true)) { return false; }
   if (parts_.devices < 2 || parts_.functions.spin == nullptr) { return false; }
   // No device-side waits in a context that flotilla does not own, because other code may launch any
   // kernel in it. No device-side waits on a part of a GPU, because the part has room for only few
@@ -44,7 +45,7 @@ bool device_side_waits::supported_by_device() const {
 }
 
 void device_side_waits::begin_pass() {
-  if (!allowed_) { allowed_ = supported_by_device(); }
+  if (!allowed_.has_value()) { allowed_ = supported_by_device(); }
   auto const& kernels = parts_.shared.kernels.kernels;
   for (; *allowed_ && kernels_seen_ < kernels.size(); ++kernels_seen_) {
     // After a kernel that runs in clusters was loaded, this device uses no device-side waits.

@@ -40,7 +40,8 @@ namespace flotilla::dispatch {
 ///
 /// Two cases can still deadlock. In the first case, blocks of an ordinary launch wait for each
 /// other. CUDA does not guarantee that this works. In the second case, the first callable or such
-/// launch starts after one second, while spin kernels are in flight, and needs their places.
+/// launch starts after one second, while spin kernels are in flight, and needs their places. The
+/// setting "device_side_waits" turns spin kernels off for programs with such launches.
 ///
 /// The contexts of one GPU share the GPU in time slices of milliseconds. A spin kernel uses up the
 /// time slice of its context, but a waiting stream does not. So no batch uses a device-side wait

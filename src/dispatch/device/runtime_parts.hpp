@@ -92,6 +92,11 @@ struct runtime_parts {
   overdue_tasks& overdue;
   slow_call_report& slow_calls;
   tracer& trace;
+
+  /// Returns whether a task is open, or the error of a bulk without a ticket is not reported yet.
+  [[nodiscard]] bool any_open() const noexcept {
+    return tasks.any_open() || bulks.any_without_ticket();
+  }
 };
 
 }  // namespace flotilla::dispatch

@@ -3,6 +3,8 @@
 #include "dispatch/fault/slow_waits.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <ratio>
 
 #include "base/log.hpp"
 
@@ -37,14 +39,17 @@ void slow_waits::look_at(wait& one) noexcept {
   if (age.count() <= (one.is_end ? first_limit_.count() : limit)) { return; }
   one.is_reported = true;
   if (!one.is_end && !limit_.compare_exchange_strong(limit, age.count() * 2)) { return; }
-  double const seconds = std::chrono::duration<double>(age).count();
+  // printf would write a fraction with the decimal point of the program's locale.
+  using tenths_of_s = std::chrono::duration<std::intmax_t, std::deci>;
+  std::intmax_t const tenths = std::chrono::duration_cast<tenths_of_s>(age).count();
   try {
     base::log_format(log_level::warning,
-                     "%s has lasted %.1f s and goes on: %s "
+                     "%s has lasted %jd.%jd s and goes on: %s "
                      "(runtime_options::report_waits_longer_than)",
-                     one.what, seconds, describe(one).c_str());
+                     one.what, tenths / 10, tenths % 10, describe(one).c_str());
   } catch (...) {  // no memory for the text
-    base::log_format(log_level::warning, "%s has lasted %.1f s and goes on", one.what, seconds);
+    base::log_format(log_level::warning, "%s has lasted %jd.%jd s and goes on", one.what,
+                     tenths / 10, tenths % 10);
   }
 }
 

@@ -9,8 +9,13 @@
 
 namespace flotilla::dispatch {
 
-lane::lane(context::context_handle const& context, completion_page& page, unsigned index)
-    : context_(context), page_(page), index_(index), last_number_(page.number(index)) {}
+lane::lane(context::context_handle const& context, completion_page& page, wait_events& waits,
+           unsigned index)
+    : context_(context),
+      page_(page),
+      waits_(waits),
+      index_(index),
+      last_number_(page.number(index)) {}
 
 CUresult lane::open(int priority) {
   if (stream_ != nullptr) { return CUDA_SUCCESS; }
@@ -31,7 +36,7 @@ void lane::destroy() noexcept {
 }
 
 lane::batch& lane::begin() {
-  assert(has_room());
+  assert(open_ < max_batches);
   batch& made = ring_[(first_ + open_) % ring_.size()];
   ++open_;
   made.number = last_number_ + ++begun_;
@@ -83,7 +88,13 @@ lane::batch* lane::done() noexcept {
 bool lane::query(std::uint64_t suspect) noexcept {
   // acquire: pairs with the release in commit_with_write
   std::uint64_t unwritten = unwritten_number_.load(std::memory_order_acquire);
-  if (suspect != 0 && oldest_number() == suspect) { unwritten = std::max(unwritten, suspect); }
+  if (suspect != 0 && oldest_number() == suspect) {
+    if (std::uint64_t const ended = waits_.ended_from(suspect); ended > page_.number(index_)) {
+      page_.raise(index_, ended);
+      return true;
+    }
+    unwritten = std::max(unwritten, suspect);
+  }
   if (unwritten <= page_.number(index_)) { return false; }
   // Work is in the stream before its number is published, so an empty stream has ended it.
   bool const has_ended = context_.api().stream_query(stream_) == CUDA_SUCCESS;

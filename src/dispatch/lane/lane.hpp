@@ -15,6 +15,7 @@
 #include "context/context_handle.hpp"
 #include "dispatch/lane/completion_page.hpp"
 #include "dispatch/lane/registered_slabs.hpp"
+#include "dispatch/lane/wait_events.hpp"
 #include "dispatch/task/slot.hpp"
 
 namespace flotilla::dispatch {
@@ -55,7 +56,9 @@ class lane {
   };
 
   /// Makes a closed lane, which has no stream.
-  lane(context::context_handle const& context, completion_page& page, unsigned index);
+  /// @param waits  The events that are recorded before the stream waits for another lane.
+  lane(context::context_handle const& context, completion_page& page, wait_events& waits,
+       unsigned index);
   lane(lane const&) = delete;
   lane& operator=(lane const&) = delete;
   /// Creates the stream if the lane is closed. Call it with the context current.
@@ -68,9 +71,14 @@ class lane {
   [[nodiscard]] unsigned index() const noexcept { return index_; }
   [[nodiscard]] CUdeviceptr counter() const noexcept { return page_.device_address(index_); }
 
-  /// Returns whether `batches` more batches may begin.
+  /// Returns whether `batches` more batches may begin. If the driver has refused to write a number,
+  /// none may begin until `query` has found the stream empty: work that waits for a task of another
+  /// lane, which waits for that number, would keep the stream from becoming empty.
   [[nodiscard]] bool has_room(std::size_t batches = 1) const noexcept {
-    return open_ + batches <= max_batches;
+    // relaxed: the holder of the lease has stored it, or another thread has raised the counter
+    std::uint64_t const unwritten = unwritten_number_.load(std::memory_order_relaxed);
+    bool const lacks_number = unwritten != 0 && page_.number(index_) < unwritten;
+    return open_ + batches <= max_batches && !lacks_number;
   }
   [[nodiscard]] std::size_t in_flight() const noexcept { return open_; }
   /// Returns the batch in flight at `index`. The oldest has index 0.
@@ -113,7 +121,8 @@ class lane {
   void settle() noexcept { page_.raise(index_, last_number_); }
   /// If the driver has refused to write a number, or may have lost the number `suspect` of the
   /// oldest batch, asks the stream whether its work has ended. If so, raises the lane's counter to
-  /// this number. Threads: any.
+  /// this number. If a stream waits for another lane, wait_events tells what it has ended.
+  /// Threads: any.
   /// @return whether the counter was raised
   bool query(std::uint64_t suspect = 0) noexcept;
   /// Returns the number of the oldest committed batch in flight, or `no_number`. The answer may be
@@ -136,6 +145,7 @@ class lane {
 
   context::context_handle const& context_;
   completion_page& page_;
+  wait_events& waits_;
   unsigned const index_;
   CUstream stream_ = nullptr;
   std::uint64_t last_number_;                            // the number of the last committed batch

@@ -3,6 +3,7 @@
 #include "dispatch/lane/lane_set.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include <flotilla/error/driver_status.hpp>
 
@@ -11,15 +12,17 @@
 namespace flotilla::dispatch {
 
 lane_set::lane_set(context::context_handle const& context, completion_page& page,
-                   completion_board const& board, unsigned device, unsigned launch_lanes)
+                   completion_board const& board, unsigned device, unsigned launch_lanes,
+                   bool watches_waits)
     : context_(context),
       board_(board),
       device_(device),
       launch_lanes_(launch_lanes),
       is_gpu_(context.where().kind == device_kind::gpu),
+      watches_waits_(watches_waits),
       blocking_events_(context, CU_EVENT_DISABLE_TIMING | CU_EVENT_BLOCKING_SYNC) {
   for (unsigned i = 0; i < lane_layout::all_lanes; ++i) {
-    lanes_.push_back(std::make_unique<lane>(context, page, i));
+    lanes_.push_back(std::make_unique<lane>(context, page, waits_.emplace_back(context), i));
   }
   try {
     // Urgent lanes are opened at their first use, because few programs have tasks of all levels.
@@ -36,6 +39,7 @@ lane_set::lane_set(context::context_handle const& context, completion_page& page
 
 void lane_set::destroy() noexcept {
   blocking_events_.destroy();
+  for (wait_events& each : waits_) { each.destroy(); }
   for (auto const& lane : lanes_) { lane->destroy(); }
 }
 
@@ -48,9 +52,16 @@ driver::call_outcome lane_set::enqueue_waits(lane& lane, std::span<end_mark cons
   if (level != 0 && is_gpu_ && lane_layout::takes_launches(lane.index())) {
     has_urgent_launches_ = true;
   }
+  bool must_note = watches_waits_ && lane.in_flight() != 0 &&
+                   !lane_layout::takes_callables(lane.index());  // it would break a capture
   for (end_mark const mark : marks) {
     bool const same_lane = mark.device() == device_ && mark.lane() == lane.index();
-    if (same_lane || mark.word == except.word || board_.reached(mark)) { continue; }
+    if (same_lane || board_.reached(mark)) { continue; }
+    if (std::exchange(must_note, false)) [[unlikely]] {
+      waits_[lane.index()].record(lane.stream(), lane.last_number(),
+                                  board_.page(device_).number(lane.index()));
+    }
+    if (mark.word == except.word) { continue; }  // a kernel of the batch waits
     driver::call_outcome const answer = board_.enqueue_wait(lane.stream(), mark);
     if (!answer.ok()) { return answer; }
   }
@@ -74,7 +85,10 @@ unsigned lane_set::find_lane(choice const& wanted) const noexcept {
   for (unsigned i = 0; i < lanes; ++i) {
     unsigned const candidate = range.first + (first + i) % lanes;
     std::size_t const in_flight = lanes_[candidate]->in_flight();
-    if (in_flight >= max || (wanted.excluded >> candidate & 1) != 0) { continue; }
+    if (in_flight >= max || (wanted.excluded >> candidate & 1) != 0 ||
+        !lanes_[candidate]->has_room()) {
+      continue;
+    }
     if (best == lane_layout::no_lane || in_flight < lanes_[best]->in_flight()) { best = candidate; }
     if (in_flight == 0) { break; }
   }

@@ -8,6 +8,7 @@
 #include <bit>
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <span>
 #include <vector>
@@ -32,10 +33,13 @@ class alignas(base::cache_line) lane_set {
   static constexpr std::size_t max_launches_in_flight = 4096;
 
   /// Opens the lanes of level 0. Call it with the context current.
-  /// @param launch_lanes  The number of lanes for launches of level 0.
+  /// @param launch_lanes   The number of lanes for launches of level 0.
+  /// @param watches_waits  Whether a lane whose stream waits for another lane can tell that its
+  /// earlier work has ended, even if the device loses the number of this work (wait_events).
   /// @throws driver_error
   lane_set(context::context_handle const& context, completion_page& page,
-           completion_board const& board, unsigned device, unsigned launch_lanes);
+           completion_board const& board, unsigned device, unsigned launch_lanes,
+           bool watches_waits);
   void destroy() noexcept;
 
   [[nodiscard]] lane& operator[](unsigned index) noexcept { return *lanes_[index]; }
@@ -124,6 +128,8 @@ class alignas(base::cache_line) lane_set {
   unsigned const device_;
   unsigned const launch_lanes_;
   bool const is_gpu_;
+  bool const watches_waits_;
+  std::deque<wait_events> waits_;  // by lane
   std::vector<std::unique_ptr<lane>> lanes_;
   event_pool blocking_events_;
 

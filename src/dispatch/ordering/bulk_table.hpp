@@ -95,6 +95,16 @@ class bulk_table {
   [[nodiscard]] bulk& add(std::size_t size);
   /// Records the task that the bulk's ticket names. All tasks of the bulk must have their names.
   void set_task(bulk& which, slot_address task, std::uint64_t generation) noexcept;
+  /// Notes that a bulk gets no ticket, because its call has thrown. Call it before the call counts
+  /// itself. From then on, the runtime is not idle until the error of the bulk is reported.
+  void give_up_ticket() noexcept { without_ticket_.fetch_add(1, std::memory_order_seq_cst); }
+  /// Ends what `give_up_ticket` began. Call it after the error of the bulk was reported.
+  void note_reported() noexcept { without_ticket_.fetch_sub(1, std::memory_order_seq_cst); }
+  /// Returns whether a bulk without a ticket may still report an error. The slots of its items are
+  /// free before that. Cost: one load.
+  [[nodiscard]] bool any_without_ticket() const noexcept {
+    return without_ticket_.load(std::memory_order_seq_cst) != 0;
+  }
   /// Removes a bulk of which nothing is left. @return the task that its ticket names; no_slot if it
   /// has none. The caller must release the bulk.
   [[nodiscard]] slot_address remove(bulk& which) noexcept;
@@ -125,6 +135,7 @@ class bulk_table {
   std::mutex mutex_;
   bulk* first_ = nullptr;             // a list; guarded by mutex_
   std::atomic<std::size_t> open_{0};  // the size of the list; written with mutex_ locked
+  std::atomic<std::size_t> without_ticket_{0};
 };
 
 template <class End>

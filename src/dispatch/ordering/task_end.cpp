@@ -42,11 +42,14 @@ void task_end::arrive(bulk& which, std::size_t ended) {
   slot_address const task = parts_.bulks.remove(which);
   std::shared_ptr<failure const> const why = which.failure_of_items();
   bulk_table::release(which);
-  if (task != no_slot) {
-    end(task, why);
-  } else if (why != nullptr) {
-    parts_.posted.report(why);
-  }
+  if (task != no_slot) { return end(task, why); }
+  if (why != nullptr) { parts_.posted.report(why); }
+  parts_.bulks.note_reported();  // last: from here on, a wait for an idle runtime may return
+}
+
+void task_end::report_if_posted(slot const& task,
+                                std::shared_ptr<failure const> const& why) noexcept {
+  if (task.posted.load(std::memory_order_relaxed)) { parts_.posted.report(why); }
 }
 
 void task_end::end(slot_address task, std::shared_ptr<failure const> why) {
@@ -64,9 +67,12 @@ void task_end::end(slot_address task, std::shared_ptr<failure const> why) {
     // The chunk was not launched, or its grids have ended.
     parts_.chunks[task >> 16].give_back(held_in<chunk_command>(one).piece);
   }
-  // Store the failure before the generation changes, because a thread that sees the new generation
-  // looks for the failure.
-  if (bad) { parts_.failures.put(task, generation, why, open.keeps_failure()); }
+  // Store and report the failure before the generation changes, because a thread that sees the new
+  // generation looks for the failure, or takes the runtime for idle.
+  if (bad) {
+    parts_.failures.put(task, generation, why, open.keeps_failure());
+    report_if_posted(one, why);
+  }
   // Change the generation before the parked tasks are released. Otherwise a released task could
   // find this task still open.
   generation_word const before{
@@ -90,9 +96,6 @@ void task_end::finish(slot_address task, generation_word before,
         {.kind = epoch_reclaimer::kinds::failure, .address = task, .generation = generation});
   }
   if (before.observed()) { note_observers(task, before, why, items); }
-  if (bad && parts_.tasks.at(task).posted.load(std::memory_order_relaxed)) {
-    parts_.posted.report(why);
-  }
   if (is_ticket_left) {
     parts_.tickets.take(static_cast<std::uint32_t>(context::this_thread_token()));
   }
@@ -107,6 +110,7 @@ void task_end::end_early(slot_address task, std::shared_ptr<failure const> why) 
     parts_.trace.note_first(task, traced_end::cancelled, tracer::now());
   }
   parts_.failures.put(task, generation, why);
+  report_if_posted(one, why);
   // An addition keeps the cancel_state, which the thread that has the queue may change meanwhile.
   generation_word const before{
       one.generation.fetch_add(generation_word::of(1), std::memory_order_acq_rel)};

@@ -25,10 +25,10 @@
 
 namespace flotilla::dispatch {
 
-/// To end a task, task_end stores the failure, increments the generation, notifies watchers,
-/// releases parked tasks, and gives the slot back. This order matters, because a thread that sees
-/// one step relies on the earlier steps. If the task's ticket still exists, task_end counts the
-/// ticket as one that has outlived its task. No user code runs.
+/// To end a task, task_end stores the failure, reports it if the task was posted, increments the
+/// generation, notifies watchers, releases parked tasks, and gives the slot back. This order
+/// matters, because a thread that sees one step relies on the earlier steps. If the task's ticket
+/// still exists, task_end counts the ticket as one that has outlived its task. No user code runs.
 ///
 /// Threads: only the holder of the device's lease if a device has taken the task; otherwise any
 /// thread.
@@ -96,6 +96,8 @@ class task_end {
     std::size_t size = 0;
   };
 
+  /// Reports a failure if the task was posted. Call it before the generation changes.
+  void report_if_posted(slot const& task, std::shared_ptr<failure const> const& why) noexcept;
   /// The steps of an end that follow the change of the generation.
   /// @param before  The generation word before the end.
   void finish(slot_address task, generation_word before, std::shared_ptr<failure const> const& why,

@@ -5,6 +5,7 @@
 // event descriptor of the runtime that something has happened.
 
 #include <atomic>
+#include <thread>
 
 namespace flotilla::dispatch {
 
@@ -52,8 +53,15 @@ class doorbell {
     for_due_ = for_due;
   }
 
-  /// Sets the listener; null removes it. A thread that is just using the old listener may go on.
+  /// Sets the listener.
   void set_listener(listener* who) noexcept { listener_.store(who, std::memory_order_seq_cst); }
+  /// Removes the listener, and waits until no thread is in one of its functions any more. Tickets
+  /// outlive the runtime, so a thread that cancels or waits may tell the doorbell at any time.
+  void remove_listener() noexcept {
+    listener_.store(nullptr, std::memory_order_seq_cst);
+    // seq_cst: pairs with `tell`. acquire: what the listener did is over.
+    while (tellers_.load(std::memory_order_seq_cst) != 0) { std::this_thread::yield(); }
+  }
 
   /// Asks for a worker. Call this after the work was announced.
   void ring() const noexcept {
@@ -95,8 +103,15 @@ class doorbell {
   void tell(void (listener::*what)() noexcept) const noexcept {
     // seq_cst: a thread that does not see the listener yet has published its event before the
     // listener was set. event_source raises the signal after it has set the listener.
+    if (listener_.load(std::memory_order_seq_cst) != nullptr) [[unlikely]] { tell_listener(what); }
+  }
+  [[gnu::noinline]] void tell_listener(void (listener::*what)() noexcept) const noexcept {
+    // First count, then read the listener again: either remove_listener sees the count and waits,
+    // or this thread sees that the listener is gone (tests/unit/dispatch/queue/listener_test.cpp).
+    tellers_.fetch_add(1, std::memory_order_seq_cst);
     listener* const who = listener_.load(std::memory_order_seq_cst);
-    if (who != nullptr) [[unlikely]] { (who->*what)(); }
+    if (who != nullptr) { (who->*what)(); }
+    tellers_.fetch_sub(1, std::memory_order_release);  // pairs with the load in remove_listener
   }
 
   void* pool_ = nullptr;
@@ -107,6 +122,7 @@ class doorbell {
   void* threads_ = nullptr;
   ring_function for_due_ = nullptr;
   std::atomic<listener*> listener_{nullptr};
+  std::atomic<int> mutable tellers_{0};  // the threads that may use the listener
 };
 
 }  // namespace flotilla::dispatch

@@ -6,16 +6,26 @@
 
 namespace flotilla::dispatch {
 
-std::uint32_t recorded_parts::add(std::shared_ptr<recorded_part> part) {
+std::uint32_t recorded_parts::add() {
   std::lock_guard const lock{mutex_};
   if (free_.empty()) {
-    parts_.push_back(std::move(part));
+    parts_.emplace_back();
+    try {
+      free_.reserve(parts_.capacity());
+    } catch (...) {
+      parts_.pop_back();
+      throw;
+    }
     return static_cast<std::uint32_t>(parts_.size() - 1);
   }
   std::uint32_t const index = free_.back();
   free_.pop_back();
-  parts_[index] = std::move(part);
   return index;
+}
+
+void recorded_parts::set(std::uint32_t index, std::shared_ptr<recorded_part> part) noexcept {
+  std::lock_guard const lock{mutex_};
+  parts_[index] = std::move(part);
 }
 
 std::shared_ptr<recorded_part> recorded_parts::get(std::uint32_t index) const {
@@ -23,7 +33,7 @@ std::shared_ptr<recorded_part> recorded_parts::get(std::uint32_t index) const {
   return index < parts_.size() ? parts_[index] : nullptr;
 }
 
-std::shared_ptr<recorded_part> recorded_parts::take(std::uint32_t index) {
+std::shared_ptr<recorded_part> recorded_parts::take(std::uint32_t index) noexcept {
   std::lock_guard const lock{mutex_};
   std::shared_ptr<recorded_part> taken = std::move(parts_[index]);
   free_.push_back(index);

@@ -165,7 +165,7 @@ void continuations::wait_until_idle(slow_waits::wait age) const {
     bool ran = false;
     while (runner.run()) { ran = true; }
     // A callable or another thread may have submitted a task during the wait.
-    bool const is_task_open = !shared.faults.is_poisoned() && shared.tasks.any_open();
+    bool const is_task_open = !shared.faults.is_poisoned() && shared.any_open();
     if (ran || is_task_open) {
       if (!ran) { std::this_thread::yield(); }
       round = 0;

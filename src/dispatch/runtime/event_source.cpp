@@ -46,7 +46,7 @@ int event_source::descriptor() {
 
 void event_source::stop() noexcept {
   if (!thread_.joinable()) { return; }
-  bell_.set_listener(nullptr);
+  bell_.remove_listener();
   {
     std::lock_guard const lock{mutex_};
     stopping_ = true;

@@ -67,6 +67,7 @@ void memory::throw_if_lost(unsigned device, CUresult answer, char const* call) c
 }
 
 std::uintptr_t memory::allocate(unsigned device, std::size_t bytes) const {
+  epoch_reclaimer::room room{shared_.reclaimer};
   CUdeviceptr address = 0;
   CUresult answer = CUDA_SUCCESS;
   std::string found;  // if there is not enough memory: how it is used
@@ -85,10 +86,12 @@ std::uintptr_t memory::allocate(unsigned device, std::size_t bytes) const {
   driver::check(answer, "cuMemAllocAsync", [&] {
     return std::to_string(bytes) + " bytes, " + devices_[device].context().subject() + found;
   });
+  room.keep();
   return static_cast<std::uintptr_t>(address);
 }
 
 std::uintptr_t memory::allocate_host(std::size_t bytes) const {
+  epoch_reclaimer::room room{shared_.reclaimer};
   void* address = nullptr;
   CUresult answer = CUDA_SUCCESS;
   unsigned const device = operations_.usable_instead_of(shared_.host_device);
@@ -107,6 +110,7 @@ std::uintptr_t memory::allocate_host(std::size_t bytes) const {
   shared_.faults.note(answer, device);
   driver::check(answer, "cuMemHostAlloc",
                 [&] { return std::to_string(bytes) + " bytes of pinned host memory"; });
+  room.keep();
   return reinterpret_cast<std::uintptr_t>(address);
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/log.hpp"
 #include "dispatch/runtime/kernel_description.hpp"
 #include "driver/check.hpp"
 
@@ -65,13 +66,20 @@ CUlibrary program_libraries::open_on(unsigned device, std::string const& name, v
   return library;
 }
 
-CUresult program_libraries::unload(std::vector<CUlibrary> const& libraries) const noexcept {
+CUresult program_libraries::unload(std::string const& name,
+                                   std::vector<CUlibrary> const& libraries) const noexcept {
   CUresult found = CUDA_SUCCESS;
   for (unsigned device = 0; device < libraries.size(); ++device) {
     auto const here = libraries.begin() + device;
     // Devices with the same driver have the same library. A quarantined device may have none.
     if (*here == nullptr || std::find(libraries.begin(), here, *here) != here) { continue; }
     CUresult const answer = api_of(device).library_unload(libraries[device]);
+    // After a fault, every call fails, and at the exit of the process the driver may be gone.
+    if (answer != CUDA_SUCCESS && answer != CUDA_ERROR_DEINITIALIZED &&
+        !is_sticky(driver::status_of(answer))) {
+      base::log_format(log_level::error, "cuLibraryUnload failed on '%s' with CUresult %d",
+                       name.c_str(), static_cast<int>(answer));
+    }
     if (found == CUDA_SUCCESS) { found = answer; }
   }
   return found;

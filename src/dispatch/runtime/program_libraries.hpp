@@ -36,7 +36,8 @@ class program_libraries {
                                                        std::vector<CUlibrary> const& of,
                                                        bool use_twins) const;
   /// Unloads the libraries. Needs no context. @return the first status that is an error.
-  CUresult unload(std::vector<CUlibrary> const& libraries) const noexcept;
+  /// @param name  The name of the program, for the message if the driver refuses.
+  CUresult unload(std::string const& name, std::vector<CUlibrary> const& libraries) const noexcept;
 
  private:
   /// Returns the first device that has the same driver and is not quarantined, or `device` if there

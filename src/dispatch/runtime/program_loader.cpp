@@ -62,13 +62,13 @@ std::uint32_t program_loader::load(std::string const& name, void const* code,
     libraries_.open(name, code, file, libraries);
     return add(name, libraries);
   } catch (driver_error const& why) {
-    static_cast<void>(libraries_.unload(libraries));
+    static_cast<void>(libraries_.unload(name, libraries));
     if (is_about_the_image(static_cast<CUresult>(why.status()))) {
       throw bad_image(why.what() + (file.empty() ? "" : why_no_code_for(parts_.kind, file)));
     }
     throw;
   } catch (...) {
-    static_cast<void>(libraries_.unload(libraries));
+    static_cast<void>(libraries_.unload(name, libraries));
     throw;
   }
 }
@@ -231,7 +231,7 @@ void program_loader::copy_global(std::uint32_t program, unsigned device, std::st
 void program_loader::unload_all() const noexcept {
   auto const& programs = parts_.kernels.programs;
   for (std::size_t i = 0; i < programs.size(); ++i) {
-    parts_.shared.faults.note(libraries_.unload(programs[i].libraries), 0);
+    parts_.shared.faults.note(libraries_.unload(programs[i].name, programs[i].libraries), 0);
   }
 }
 

@@ -127,6 +127,7 @@ class runtime_state final : public detail::runtime_impl {
   task_end ends_;
   task_text text_;
   lost_devices lost_;
+  wait_flags flags_;
   fault_monitor faults_;
   kernel_describer describer_;
   stuck_devices stuck_;

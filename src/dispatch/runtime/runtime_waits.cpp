@@ -114,7 +114,7 @@ bool runtime_state::pump(bool clears_events) {
     runner.run();
     has_continuations = runner.any_open();
   }
-  bool const any_left = has_continuations || (tasks_.any_open() && !faults_.is_poisoned());
+  bool const any_left = has_continuations || (shared_.any_open() && !faults_.is_poisoned());
   if (checks != nullptr && !any_left) { checks->observed_before(next); }
   if (!any_left) { posted_.print_counts(); }
   return any_left;

@@ -26,7 +26,6 @@ CUdeviceptr address_of(stream_waits::flag const& one) noexcept {
 
 void stream_waits::create() {
   std::size_t const count = parts_.shared.tuned.stream_wait_flags;
-  free_flags_.reserve(count);  // so that `raise` never allocates
   free_receipts_.reserve(count);
   void* memory = nullptr;
   driver::check(parts_.api.mem_host_alloc(&memory, 2 * count * sizeof(std::uint64_t),
@@ -34,10 +33,8 @@ void stream_waits::create() {
                 "cuMemHostAlloc", "pinned memory for enqueue_wait");
   words_ = static_cast<std::uint64_t*>(memory);
   std::memset(words_, 0, 2 * count * sizeof(std::uint64_t));
-  for (std::size_t i = 0; i < count; ++i) {
-    free_flags_.push_back({words_ + i, 0});
-    free_receipts_.push_back({words_ + count + i, 0});
-  }
+  parts_.flags.add(words_, count);
+  for (std::size_t i = 0; i < count; ++i) { free_receipts_.push_back({words_ + count + i, 0}); }
 }
 
 bool stream_waits::check(CUstream stream) const {
@@ -74,22 +71,22 @@ void stream_waits::wait_until_launched(task_id const& task) const {
 
 template <class Wait>
 void stream_waits::enqueue_with_receipt(CUstream stream, Wait const& wait) {
-  std::optional<receipt> const taken = take_receipt(stream);
+  receipt_list taken = take_receipt(stream);
   driver::call_outcome const answer = wait();
   bool is_written = false;
-  if (answer.ok() && taken) {
-    is_written =
-        parts_.api.stream_write_value_64(stream, address_of(taken->written), taken->written.number,
-                                         CU_STREAM_WRITE_VALUE_DEFAULT) == CUDA_SUCCESS;
+  if (answer.ok() && !taken.empty()) {
+    flag const& written = taken.front().written;
+    is_written = parts_.api.stream_write_value_64(stream, address_of(written), written.number,
+                                                  CU_STREAM_WRITE_VALUE_DEFAULT) == CUDA_SUCCESS;
   }
   {
     std::lock_guard const lock(receipts_mutex_);
     if (is_written) {
-      open_receipts_.push_back(*taken);
+      open_receipts_.splice(open_receipts_.end(), taken);
     } else if (answer.ok()) {
       must_leak_ = true;
-    } else if (taken) {
-      free_receipts_.push_back(taken->written);
+    } else if (!taken.empty()) {
+      free_receipts_.push_back(taken.front().written);
     }
   }
   driver::check(answer.status, answer.call, subject);
@@ -107,28 +104,12 @@ bool stream_waits::enqueue_if_launched(task_id const& task, CUstream stream) {
   return true;
 }
 
-std::optional<stream_waits::flag> stream_waits::take() {
-  std::lock_guard const lock(flags_mutex_);
-  if (free_flags_.empty()) { return std::nullopt; }
-  flag one = free_flags_.back();
-  free_flags_.pop_back();
-  ++one.number;
-  return one;
-}
-
 void stream_waits::enqueue(flag const& one, CUstream stream) {
   enqueue_with_receipt(stream, [&]() -> driver::call_outcome {
     return {parts_.api.stream_wait_value_64(stream, address_of(one), one.number,
                                             CU_STREAM_WAIT_VALUE_GEQ),
             "cuStreamWaitValue64"};
   });
-}
-
-void stream_waits::raise(flag const& one) noexcept {
-  // release: the stream must see what the host did before the task's continuation ran
-  std::atomic_ref{*one.word}.store(one.number, std::memory_order_release);
-  std::lock_guard const lock(flags_mutex_);
-  free_flags_.push_back(one);
 }
 
 unsigned long long stream_waits::id_of(CUcontext context) const noexcept {
@@ -148,19 +129,22 @@ bool stream_waits::has_passed(receipt const& one, bool check_context) const noex
   return check_context && id_of(one.context) != one.context_id;
 }
 
-std::optional<stream_waits::receipt> stream_waits::take_receipt(CUstream stream) {
+stream_waits::receipt_list stream_waits::take_receipt(CUstream stream) {
   CUcontext context = nullptr;
   driver::check(parts_.api.stream_get_ctx(stream, &context), "cuStreamGetCtx", subject);
   unsigned long long const id = id_of(context);
+  receipt_list taken;
+  taken.push_back({{}, context, id});
   std::lock_guard const lock(receipts_mutex_);
   while (!open_receipts_.empty() && has_passed(open_receipts_.front(), false)) {
     free_receipts_.push_back(open_receipts_.front().written);
     open_receipts_.pop_front();
   }
-  if (free_receipts_.empty()) { return std::nullopt; }
-  receipt taken{free_receipts_.back(), context, id};
+  if (free_receipts_.empty()) { return {}; }
+  flag& written = taken.front().written;
+  written = free_receipts_.back();
   free_receipts_.pop_back();
-  ++taken.written.number;
+  ++written.number;
   return taken;
 }
 
@@ -188,6 +172,7 @@ void stream_waits::finish(bool is_poisoned) noexcept {
 
 void stream_waits::destroy() noexcept {
   if (words_ == nullptr || must_leak_) { return; }
+  parts_.flags.forget();
   parts_.api.mem_free_host(std::exchange(words_, nullptr));
 }
 

@@ -6,11 +6,12 @@
 #include <cuda.h>
 
 #include <cstdint>
-#include <deque>
+#include <list>
 #include <mutex>
 #include <optional>
 #include <vector>
 
+#include "dispatch/lane/wait_flags.hpp"
 #include "dispatch/waiting/task_query.hpp"
 #include "dispatch/waiting/waits.hpp"
 
@@ -33,12 +34,7 @@ namespace flotilla::dispatch {
 /// Threads: any.
 class stream_waits {
  public:
-  /// A word in pinned memory, and the number that it will reach. Numbers only grow, so a word can
-  /// be used again at once, even while a stream still waits for a lower number.
-  struct flag {
-    std::uint64_t* word;
-    std::uint64_t number;
-  };
+  using flag = wait_flags::flag;
   struct parts {
     runtime_parts const& shared;
     device_set const& devices;
@@ -46,6 +42,7 @@ class stream_waits {
     driver::table const& api;  // of the process: streams of the application belong to it
     waiter const& waiting;
     deadlock_detector& deadlocks;
+    wait_flags& flags;
   };
   explicit stream_waits(parts const& with) : parts_(with) {}
   stream_waits(stream_waits const&) = delete;
@@ -72,12 +69,12 @@ class stream_waits {
   /// Takes a flag for one task, or returns an empty optional if all flags are in use. More flags
   /// are never allocated: the driver may delay an allocation of pinned memory until the device is
   /// idle, and a stream that waits keeps the device busy.
-  [[nodiscard]] std::optional<flag> take();
+  [[nodiscard]] std::optional<flag> take() noexcept { return parts_.flags.take(); }
   /// Makes the stream wait until the flag is raised.
   /// @throws driver_error
   void enqueue(flag const& one, CUstream stream);
   /// Raises the flag. It may then be taken again. Never waits for the driver.
-  void raise(flag const& one) noexcept;
+  void raise(flag const& one) noexcept { parts_.flags.raise(one); }
   /// Waits until no stream uses memory of this runtime any more. Call it after all tasks have ended
   /// and all flags were raised.
   /// @param is_poisoned  After a fault, streams write no receipts. So do not wait, and do not free
@@ -92,8 +89,12 @@ class stream_waits {
     CUcontext context;  // of the stream
     unsigned long long context_id;
   };
+  // A list, so that a node exists before the wait is in the stream. Then nothing may fail any more.
+  using receipt_list = std::list<receipt>;
   /// Takes a receipt for a wait of the stream. Recycles receipts that are written.
-  [[nodiscard]] std::optional<receipt> take_receipt(CUstream stream);
+  /// @return a list of one receipt, or an empty list if all are in use.
+  /// @throws driver_error, std::bad_alloc
+  [[nodiscard]] receipt_list take_receipt(CUstream stream);
   /// Calls `wait`, which makes the stream wait, and makes the stream write a receipt. Without a
   /// receipt, the memory is never freed.
   /// @throws driver_error
@@ -105,11 +106,9 @@ class stream_waits {
 
   parts const parts_;
   std::uint64_t* words_ = nullptr;  // the memory of flags and receipts
-  std::mutex flags_mutex_;          // never held during a driver call, because `raise` needs it
-  std::vector<flag> free_flags_;    // guarded by flags_mutex_
   std::mutex receipts_mutex_;
   std::vector<flag> free_receipts_;  // guarded by receipts_mutex_, and so are the next two
-  std::deque<receipt> open_receipts_;
+  receipt_list open_receipts_;
   bool must_leak_ = false;  // a stream may wait without a receipt
 };
 

@@ -75,7 +75,10 @@ void bulk_submitter::submit(detail::bulk_source const& items, task_options const
     check_order(*made, end);
   } catch (...) {
     if (end != no_slot) { shared.tasks.pool(end).give_back(end); }
-    if (made != nullptr) { arrive(*made, items.count - submitted + 1); }
+    if (made != nullptr) {
+      shared.bulks.give_up_ticket();
+      arrive(*made, items.count - submitted + 1);
+    }
     throw;
   }
   // Nothing below throws.

@@ -222,17 +222,31 @@ void recorder::check_windows(recording_plan const& plan) const {
   }
 }
 
+recorder::part recorder::build_part(planned_part const& planned) {
+  part one{.device = planned.device, .parts_ahead = planned.parts_ahead};
+  recorded_parts& all = with_.shared.recordings;
+  // First what needs host memory: a graph that is built must be in the table, where it is destroyed
+  // while its context is current.
+  epoch_reclaimer::room room{with_.shared.reclaimer};
+  one.index = all.add();
+  try {
+    with_.operations.run(planned.device, [&](device_driver& device) {
+      one.built = device.build(planned, actions_);
+    });
+  } catch (...) {
+    static_cast<void>(all.take(one.index));
+    throw;
+  }
+  all.set(one.index, one.built);
+  room.keep();
+  return one;
+}
+
 std::vector<recorder::part> recorder::build(recording_plan const& plan) {
   std::vector<part> made;
   made.reserve(plan.parts.size());
   try {
-    for (planned_part const& each : plan.parts) {
-      part one{.device = each.device, .parts_ahead = each.parts_ahead};
-      with_.operations.run(
-          each.device, [&](device_driver& device) { one.built = device.build(each, actions_); });
-      one.index = with_.shared.recordings.add(one.built);
-      made.push_back(std::move(one));
-    }
+    for (planned_part const& each : plan.parts) { made.push_back(build_part(each)); }
   } catch (...) {
     retire(made);
     throw;

@@ -89,6 +89,7 @@ class recorder {
   unsigned check(launch const& what, std::optional<device_ordinal> device) const;
   unsigned check(detail::memory_command const& what, std::optional<device_ordinal> device) const;
   [[nodiscard]] std::vector<part> build(recording_plan const& plan);
+  [[nodiscard]] part build_part(planned_part const& planned);
   void check_windows(recording_plan const& plan) const;
   void retire(std::vector<part> const& parts) noexcept;
   [[nodiscard]] bool checks_order() const noexcept {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
-#include <deque>
+#include <list>
 #include <mutex>
 #include <optional>
 #include <vector>
@@ -82,10 +82,35 @@ class epoch_reclaimer {
     return epoch_.fetch_add(1, std::memory_order_acq_rel);
   }
 
-  void retire(item what) {
+  /// Room for one item. A buffer or recorded part gets it when it is made, because its destructor
+  /// must be able to retire it without host memory.
+  class room {
+   public:
+    /// @throws std::bad_alloc
+    explicit room(epoch_reclaimer& of) : of_(&of) { of.add_room(); }
+    ~room() {
+      if (of_ != nullptr) { of_->remove_room(); }
+    }
+    room(room const&) = delete;
+    room& operator=(room const&) = delete;
+    /// Leaves the room in the reclaimer: a later call of retire_in_room will use it.
+    void keep() noexcept { of_ = nullptr; }
+
+   private:
+    epoch_reclaimer* of_;
+  };
+
+  /// Retires an item for which no room was kept. @throws std::bad_alloc  Nothing was retired.
+  void retire(item const& what) {
+    add_room();
+    retire_in_room(what);
+  }
+  /// Retires an item for which `room::keep` was called.
+  void retire_in_room(item what) noexcept {
     std::lock_guard const lock{mutex_};
     what.epoch = close_epoch();
-    items_.push_back(what);
+    rooms_.front() = what;
+    items_.splice(items_.end(), rooms_, rooms_.begin());
     count_.store(items_.size(), std::memory_order_release);
   }
   [[nodiscard]] bool empty() const noexcept {
@@ -122,10 +147,22 @@ class epoch_reclaimer {
   }
 
  private:
+  void add_room() {
+    std::list<item> made(1);
+    std::lock_guard const lock{mutex_};
+    rooms_.splice(rooms_.end(), made);
+  }
+  void remove_room() noexcept {
+    std::list<item> removed;  // freed after the unlock
+    std::lock_guard const lock{mutex_};
+    removed.splice(removed.end(), rooms_, rooms_.begin());
+  }
+
   std::atomic<std::uint64_t> epoch_{1};  // written by any thread
   std::atomic<std::size_t> count_{0};    // size of items_, written under the mutex
   std::mutex mutex_;
-  std::deque<item> items_;  // sorted by epoch
+  std::list<item> items_;  // sorted by epoch
+  std::list<item> rooms_;  // unused nodes for items_
   std::mutex pins_mutex_;
   std::vector<std::uint64_t> pins_;  // the pinned epochs
 };

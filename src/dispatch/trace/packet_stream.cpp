@@ -62,6 +62,7 @@ void write_event(trace_event const& event, wire_writer& to) noexcept {
 
 // std::chrono::steady_clock is CLOCK_MONOTONIC on Linux.
 packet_stream::packet_stream() : begun_(read_clock(CLOCK_MONOTONIC)) {
+  begin_packet(0);
   pbf_builder<perfetto::trace_packet> packet{packet_};
   packet.add_uint32(perfetto::trace_packet::sequence, sequence);
   packet.add_uint32(perfetto::trace_packet::sequence_flags, perfetto::incremental_state_cleared);
@@ -80,10 +81,17 @@ packet_stream::packet_stream() : begun_(read_clock(CLOCK_MONOTONIC)) {
   finish_packet();
 }
 
+void packet_stream::begin_packet(std::size_t text_bytes) {
+  constexpr std::size_t max_bytes_without_texts = 256;
+  packet_.clear();  // if there was no memory, it may have a part of a packet
+  packet_.reserve(max_bytes_without_texts + text_bytes);
+}
+
 void packet_stream::finish_packet() {
+  constexpr std::size_t max_head_bytes = 16;
+  bytes_.reserve(bytes_.size() + max_head_bytes + packet_.size());  // all of the packet or nothing
   pbf_builder<perfetto::trace> trace{bytes_};
   trace.add_message(perfetto::trace::packet, packet_);
-  packet_.clear();
 }
 
 std::uint64_t packet_stream::intern_below(perfetto::interned_data which, std::string_view text,
@@ -93,6 +101,7 @@ std::uint64_t packet_stream::intern_below(perfetto::interned_data which, std::st
   if (known.size() >= max) { return 0; }
   std::uint64_t const number = known.size() + 1;
   known.emplace(text, number);
+  begin_packet(text.size());
   pbf_builder<perfetto::trace_packet> packet{packet_};
   packet.add_uint32(perfetto::trace_packet::sequence, sequence);
   packet.add_uint32(perfetto::trace_packet::sequence_flags, perfetto::needs_incremental_state);
@@ -109,6 +118,7 @@ std::uint64_t packet_stream::intern_below(perfetto::interned_data which, std::st
 void packet_stream::describe(track_description const& track) {
   using kinds = track_description::kinds;
   std::string const name = base::as_utf8(track.name);
+  begin_packet(name.size());
   pbf_builder<perfetto::trace_packet> packet{packet_};
   packet.add_uint32(perfetto::trace_packet::sequence, sequence);
   {
@@ -166,6 +176,7 @@ void packet_stream::write(trace_event const& event) {
   std::array<char, 16> begin_bytes;
   wire_writer begin_end{begin_bytes.data()};
   begin_end.begin(perfetto::trace::packet, head_size + event_size);
+  bytes_.reserve(bytes_.size() + begin_bytes.size() + head_size + event_size);
   bytes_.append(begin_bytes.data(),
                 static_cast<std::size_t>(begin_end.next() - begin_bytes.data()));
   bytes_.append(head_bytes.data(), head_size);

@@ -92,6 +92,11 @@ class packet_stream {
   };
   using table = std::unordered_map<std::string, std::uint64_t, hash, std::equal_to<>>;
 
+  /// Begins the packet in `packet_`, and makes room for all of it: constructors of protozero's
+  /// builders append to it, but are noexcept, so an allocation that fails would end the process.
+  /// @param text_bytes  The size of the packet's texts. @throws std::bad_alloc
+  void begin_packet(std::size_t text_bytes);
+  /// Adds the packet to the bytes. @throws std::bad_alloc  Nothing was added.
   void finish_packet();
 
   std::int64_t const begun_;  // 0 on the clock of the trace

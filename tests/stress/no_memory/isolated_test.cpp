@@ -15,7 +15,7 @@
 #include <flotilla/flotilla.hpp>
 #include <flotilla/testing/fault_injection.hpp>
 
-#include "stress/no_memory/failing_allocations.hpp"
+#include "stress/no_memory/allocations.hpp"
 #include "support/devices.hpp"
 #include "support/kernels.hpp"
 
@@ -89,7 +89,7 @@ int use_isolated(void (*use)(parts&), int workers, long n, failing kind) {
     good = ends_or_reports([&] { use(with); });
     allocations.stop();
   }
-  return !good ? wrong_error : allocations.reached ? survived : not_reached;
+  return !good ? wrong_result : allocations.reached ? survived : not_reached;
 }
 
 class NoMemoryIsolated : public ::testing::TestWithParam<std::tuple<int, failing>> {

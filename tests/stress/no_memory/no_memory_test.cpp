@@ -4,16 +4,12 @@
 // Host memory runs out: one allocation fails, or every allocation from some point on fails. No call
 // may then hang or end the process, whatever the runtime is doing.
 //
-// This is a program of its own, because it replaces the global operator new. Each case runs in a
-// child process. The parent process never uses flotilla.
+// This is a program of its own, because it replaces the global operator new (allocations.hpp). Each
+// case runs in a child process. The parent process never uses flotilla.
 
 #include <gtest/gtest.h>
 
-#include <array>
-#include <atomic>
-#include <cstdlib>
 #include <functional>
-#include <memory>
 #include <new>
 #include <stdexcept>
 #include <string>
@@ -21,44 +17,9 @@
 
 #include <flotilla/flotilla.hpp>
 
-#include "stress/no_memory/failing_allocations.hpp"
+#include "stress/no_memory/allocations.hpp"
+#include "support/child.hpp"
 #include "support/devices.hpp"
-
-namespace {
-
-void* allocate(std::size_t bytes, std::size_t alignment) noexcept {
-  if (!flotilla::test::allocations.allows_one()) { return nullptr; }
-  if (alignment <= alignof(std::max_align_t)) { return std::malloc(bytes != 0 ? bytes : 1); }
-  return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
-}
-
-void* allocate_or_throw(std::size_t bytes, std::size_t alignment) {
-  if (void* const made = allocate(bytes, alignment)) { return made; }
-  throw std::bad_alloc();
-}
-
-}  // namespace
-
-void* operator new(std::size_t bytes) { return allocate_or_throw(bytes, 0); }
-void* operator new[](std::size_t bytes) { return allocate_or_throw(bytes, 0); }
-void* operator new(std::size_t bytes, std::nothrow_t const&) noexcept { return allocate(bytes, 0); }
-void* operator new[](std::size_t bytes, std::nothrow_t const&) noexcept {
-  return allocate(bytes, 0);
-}
-void* operator new(std::size_t bytes, std::align_val_t alignment) {
-  return allocate_or_throw(bytes, static_cast<std::size_t>(alignment));
-}
-void* operator new[](std::size_t bytes, std::align_val_t alignment) {
-  return allocate_or_throw(bytes, static_cast<std::size_t>(alignment));
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete[](void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
 
 namespace flotilla::test {
 namespace {
@@ -159,7 +120,7 @@ int use_runtime(void (*use)(runtime&), int workers, long n, failing kind) {
     runtime rt{options(workers)};
     rt.submit(do_nothing).wait();
   }
-  return !good ? wrong_error : allocations.reached ? survived : not_reached;
+  return !good ? wrong_result : allocations.reached ? survived : not_reached;
 }
 
 /// Lets the n-th allocation in the constructor or destructor of a runtime fail.
@@ -167,7 +128,7 @@ int make_runtime(int workers, long n, failing kind) {
   allocations.start(n, kind);
   bool const good = ends_or_reports([&] { runtime const rt{options(workers)}; });
   allocations.stop();
-  return !good ? wrong_error : allocations.reached ? survived : not_reached;
+  return !good ? wrong_result : allocations.reached ? survived : not_reached;
 }
 
 class NoMemory : public ::testing::TestWithParam<std::tuple<int, failing>> {

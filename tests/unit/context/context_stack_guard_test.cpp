@@ -4,6 +4,8 @@
 
 #include <functional>
 
+#include <flotilla/testing/fault_injection.hpp>
+
 #include "context/lease.hpp"
 #include "unit/context/context_test.hpp"
 
@@ -127,6 +129,29 @@ TEST_F(ContextStackGuard, RestoresInItsDestructor) {
   }
   EXPECT_EQ(current(), context_.handle());
   EXPECT_EQ(depth(), 1u);
+}
+
+// regression: if the driver refused a call after the user code, the user code was blamed
+TEST_F(ContextStackGuard, DoesNotBlameUserCodeForARefusal) {
+  EXPECT_EQ(after([] { testing::fail_call("cuCtxGetCurrent", 1, driver_status::out_of_memory); }),
+            "");
+  EXPECT_THAT(after([] {
+                testing::fail_call("cuCtxGetCurrent", 1, driver_status::out_of_memory);
+                pop();
+              }),
+              HasSubstr("popped the device's context"));
+  lease mine = gate_.take();
+  ::testing::internal::CaptureStderr();
+  {
+    current_scope const scope{mine};
+    context_stack_guard guest{context_};
+    testing::fail_call("cuCtxPopCurrent", 1, driver_status::out_of_memory);
+    EXPECT_EQ(guest.restore(), "");
+    EXPECT_EQ(current(), context_.handle());
+  }
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(),
+              test::AllOf(HasSubstr("cuCtxPopCurrent failed"), HasSubstr("device 0")));
+  while (depth() != 0) { pop(); }
 }
 
 }  // namespace

@@ -50,7 +50,7 @@ class CompletionBoard : public template_test {
   static end_mark mark(std::uint64_t number) { return end_mark::of(0, 1, number); }
 
   completion_board board_;
-  lane board_lane_{context_, page_, 1};
+  lane board_lane_{context_, page_, waits_, 1};
   CUstream other_ = nullptr;
   std::uint32_t words_[2] = {};
 };

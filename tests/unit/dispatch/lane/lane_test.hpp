@@ -25,6 +25,7 @@ class lane_test : public context::context_test {
   }
   ~lane_test() override {
     settle();
+    waits_.destroy();
     lane_.destroy();
     page_.unregister();
   }
@@ -39,7 +40,8 @@ class lane_test : public context::context_test {
   context::lease held_{gate_.take()};
   context::current_scope scope_{held_};
   completion_page page_{context_, 3};
-  lane lane_{context_, page_, 1};
+  wait_events waits_{context_};
+  lane lane_{context_, page_, waits_, 1};
 };
 
 /// A fixture that also loads the test kernels.

@@ -162,5 +162,93 @@ TEST(IdleModelFlaws, AreFound) {
   }
 }
 
+/// An error that can be built into the next model. The checker must find every such error.
+enum class bulk_flaw : signed char {
+  none,
+  is_not_counted,     // the bulk does not count as open
+  counts_down_first,  // the bulk counts as reported before its error is due
+  due_before_count,   // the waiter looks for due errors before it looks for the bulk
+};
+
+/// The last item of a bulk without a ticket ends. Its slot is free before the error of the bulk is
+/// due (task_end::end, task_end::arrive). A thread waits until the runtime is idle.
+struct bulk_report_model {
+  static constexpr int moves = 2;
+  enum enders : signed char { give_back, count_down_early, make_due, count_down, done };
+  enum waiters : signed char { read_tasks, read_bulks, read_due, returned };
+
+  bulk_flaw with;
+  enders ender = give_back;
+  waiters waiter = read_tasks;
+  bool is_open = true;     // a slot is taken
+  bool is_counted = true;  // bulk_table::any_without_ticket
+  bool is_due = false;
+  bool has_run = false;  // on_error
+
+  explicit bulk_report_model(bulk_flaw broken)
+      : with{broken}, is_counted{broken != bulk_flaw::is_not_counted} {}
+  auto operator<=>(bulk_report_model const&) const = default;
+
+  bool step(int thread) { return thread == 0 ? step_ender() : step_waiter(); }
+  bool step_ender() {
+    switch (ender) {
+      case give_back:
+        is_open = false;
+        ender = with == bulk_flaw::counts_down_first ? count_down_early : make_due;
+        return true;
+      case count_down_early:
+        is_counted = false;
+        ender = make_due;
+        return true;
+      case make_due:
+        is_due = true;
+        ender = count_down;
+        return true;
+      case count_down:
+        is_counted = false;
+        ender = done;
+        return true;
+      case done: return false;
+    }
+    return false;
+  }
+  bool step_waiter() {
+    bool const due_first = with == bulk_flaw::due_before_count;
+    switch (waiter) {
+      case read_tasks: waiter = is_open ? read_tasks : due_first ? read_due : read_bulks; break;
+      case read_bulks: waiter = is_counted ? read_tasks : due_first ? returned : read_due; break;
+      case read_due:
+        waiter = is_due ? read_tasks : due_first ? read_bulks : returned;
+        has_run = has_run || is_due;
+        is_due = false;
+        break;
+      case returned: return false;
+    }
+    return true;
+  }
+  [[nodiscard]] std::string wrong() const {
+    return waiter == returned && !has_run ? "the wait returns before the error is reported" : "";
+  }
+  [[nodiscard]] std::string stuck() const {
+    return waiter != returned ? "the wait does not return" : "";
+  }
+};
+
+// requirement: wait_idle returns after the error of a bulk was reported
+TEST(BulkReportModel, TheWaitReturnsAfterTheReport) {
+  exploration const found = explore(bulk_report_model{bulk_flaw::none});
+  EXPECT_EQ(found.wrong, "") << found;
+}
+
+// requirement: the checker finds each built-in error
+TEST(BulkReportModel, FlawsAreFound) {
+  for (bulk_flaw const each :
+       {bulk_flaw::is_not_counted, bulk_flaw::counts_down_first, bulk_flaw::due_before_count}) {
+    EXPECT_EQ(explore(bulk_report_model{each}).wrong,
+              "the wait returns before the error is reported")
+        << static_cast<int>(each);
+  }
+}
+
 }  // namespace
 }  // namespace flotilla::test

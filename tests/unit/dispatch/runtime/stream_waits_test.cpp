@@ -57,5 +57,29 @@ TEST_F(StreamWaits, WithoutAFlagTheCallWaitsForTheLaunch) {
   EXPECT_TRUE(second.ready());
 }
 
+// regression: the runtime was poisoned, its tasks counted as ended, and no thread was left that
+// raised the flags. So the stream waited until the runtime ended
+TEST_F(StreamWaits, StreamsContinueWhenTheRuntimeIsPoisoned) {
+  for (int const workers : {0, 1}) {
+    application app;
+    CUstream const gate = app.make_stream();
+    CUstream const stream = app.make_stream();
+    CUevent const event = app.make_event();
+    app.wait_at_gate(gate);
+    app.record(event, gate);
+    runtime rt{{.devices = "cpu:1", .workers = workers}};
+    test_program const program{rt};
+    ticket const task =
+        rt.submit(program.nothing.with_shape({1}, {1})(), {.after = {submit_event(rt, event)}});
+    enqueue_wait(task, stream);
+    app.write(stream, 7);
+    inside(rt).waits.with().shared.faults.note_out_of_memory();
+    EXPECT_TRUE(eventually([&] { return app.written() == 7; })) << "nobody pumps or waits";
+    EXPECT_TRUE(task.ready());
+    EXPECT_THROW(task.wait(), poisoned);
+    app.open_gate();
+  }
+}
+
 }  // namespace
 }  // namespace flotilla::test

@@ -89,6 +89,26 @@ TEST(EpochReclaimer, ClosesEpochsInOrder) {
   EXPECT_TRUE(reclaimer.empty());
 }
 
+// requirement: an item for which room was kept is retired without memory, and room that is not
+// kept goes back
+TEST(EpochReclaimer, RetiresIntoRoomThatWasKept) {
+  epoch_reclaimer reclaimer;
+  for (int round = 0; round < 3; ++round) {
+    { epoch_reclaimer::room const unused{reclaimer}; }
+    for (int i = 0; i < 5; ++i) {
+      epoch_reclaimer::room room{reclaimer};
+      room.keep();
+    }
+    EXPECT_TRUE(reclaimer.empty());
+    for (std::uint64_t i = 0; i < 5; ++i) { reclaimer.retire_in_room(memory(i)); }
+    reclaimer.retire(memory(5));
+    for (std::uint64_t i = 0; i < 6; ++i) {
+      EXPECT_EQ(reclaimer.take(reclaimer.epoch(), anything)->address, i);
+    }
+    EXPECT_TRUE(reclaimer.empty());
+  }
+}
+
 // requirement: an item of the kind `failure` keeps the slot address and the generation
 TEST(EpochReclaimer, KeepsWhatAnItemSays) {
   epoch_reclaimer reclaimer;
