@@ -10,13 +10,9 @@ namespace flotilla::dispatch {
 
 device_set::lease_guard::~lease_guard() {
   lease_.reset();
-  // Pairs with the fence in device_inbound::ring. If another thread announces work at the same
-  // time, either this thread sees the announcement, or the other thread sees that the lease is
-  // free.
-  std::atomic_thread_fence(std::memory_order_seq_cst);
-  devices_.shared_.bell.ring_after_lease(
-      device_.inbound().is_announced(),
-      device_.inbound().needs_drain() || devices_.shared_.shared.is_pending());
+  bool const is_work_left = device_.inbound().needs_drain_after_release();
+  devices_.shared_.bell.ring_after_lease(device_.inbound().is_announced(),
+                                         is_work_left || devices_.shared_.shared.is_pending());
 }
 
 bool device_set::drain_if_free(device_driver& device, helper_filter filter,

@@ -36,7 +36,7 @@ slot_address device_inbound::take_requeued() noexcept {
 void device_inbound::ring() const noexcept {
   // The caller has announced work and now reads the lease. The holder releases the lease and then
   // reads the announcement. So at least one of the two threads sees what the other has written. The
-  // fence pairs with the fence in ~lease_guard.
+  // fence pairs with the fence in needs_drain_after_release.
   std::atomic_thread_fence(std::memory_order_seq_cst);
   if (!gate_.held()) { bell_.ring(); }
 }

@@ -47,6 +47,15 @@ class alignas(base::cache_line) device_inbound {
   [[nodiscard]] bool needs_drain() const noexcept {
     return pending_.load(std::memory_order_seq_cst) || has_backlog();
   }
+  /// The same for a thread that has just released the lease. If another thread announces work at
+  /// the same time, either this function returns true, or the other thread sees that the lease is
+  /// free.
+  [[nodiscard]] bool needs_drain_after_release() const noexcept {
+    // Pairs with the fences in ring and in worker::stay_after_all: a backlog must be visible before
+    // this thread looks for an active worker.
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    return needs_drain();
+  }
   /// Returns whether work was announced since the last pass began. The answer may be out of date.
   /// Cost: one load.
   [[nodiscard]] bool is_announced() const noexcept {

@@ -54,7 +54,10 @@ class doorbell {
   }
 
   /// Sets the listener.
-  void set_listener(listener* who) noexcept { listener_.store(who, std::memory_order_seq_cst); }
+  void set_listener(listener* who) noexcept {
+    listener_.store(who, std::memory_order_seq_cst);
+    std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with the load in tell
+  }
   /// Removes the listener, and waits until no thread is in one of its functions any more. Tickets
   /// outlive the runtime, so a thread that cancels or waits may tell the doorbell at any time.
   void remove_listener() noexcept {
@@ -101,8 +104,9 @@ class doorbell {
 
  private:
   void tell(void (listener::*what)() noexcept) const noexcept {
-    // seq_cst: a thread that does not see the listener yet has published its event before the
-    // listener was set. event_source raises the signal after it has set the listener.
+    // seq_cst: the caller has published its event with a seq_cst operation, or before a seq_cst
+    // fence. So if it does not see the listener yet, the thread that sets the listener sees the
+    // event afterwards. event_source raises the signal after it has set the listener.
     if (listener_.load(std::memory_order_seq_cst) != nullptr) [[unlikely]] { tell_listener(what); }
   }
   [[gnu::noinline]] void tell_listener(void (listener::*what)() noexcept) const noexcept {
