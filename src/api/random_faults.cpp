@@ -4,6 +4,7 @@
 // Random mixes of faults that depend only on their seed.
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <random>
 #include <string>
 #include <string_view>
@@ -19,16 +20,28 @@ namespace testing {
 
 namespace {
 
-// Functions of the driver that a runtime calls while tasks run.
-constexpr std::array<std::string_view, 14> calls{
-    "cuLaunchKernel",    "cuLaunchKernelEx",
-    "cuGraphLaunch",     "cuGraphExecKernelNodeSetParams",
-    "cuEventRecord",     "cuStreamWaitEvent",
-    "cuMemcpyHtoDAsync", "cuMemcpyDtoHAsync",
-    "cuMemcpyDtoDAsync", "cuMemcpyPeerAsync",
-    "cuMemsetD8Async",   "cuMemsetD32Async",
-    "cuMemAllocAsync",   "cuStreamWriteValue64",
+constexpr std::string_view entries[] = {
+#define FLOTILLA_DRIVER_ENTRY(need, field, name, version, symbol) #name,
+#include "base/driver_entries.inc"
+#undef FLOTILLA_DRIVER_ENTRY
 };
+
+/// Whether a runtime calls this function while tasks run.
+constexpr bool is_for_tasks(std::string_view entry) {
+  for (std::string_view const prefix :
+       {"cuLaunch", "cuGraphLaunch", "cuGraphExec", "cuEventRecord", "cuStreamWait",
+        "cuStreamWrite", "cuMemcpy", "cuMemset", "cuMemAlloc", "cuMemHost"}) {
+    if (entry.starts_with(prefix)) { return entry != "cuGraphExecDestroy"; }
+  }
+  return false;
+}
+constexpr std::size_t call_count =
+    std::count_if(std::begin(entries), std::end(entries), is_for_tasks);
+constexpr auto calls = [] {
+  std::array<std::string_view, call_count> all;
+  std::copy_if(std::begin(entries), std::end(entries), all.begin(), is_for_tasks);
+  return all;
+}();
 constexpr std::array<std::string_view, 3> statuses{
     "CUDA_ERROR_OUT_OF_MEMORY", "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES", "CUDA_ERROR_NOT_SUPPORTED"};
 

@@ -10,6 +10,7 @@
 #include "cpu_driver/context/device.hpp"
 #include "cpu_driver/context/driver_state.hpp"
 #include "cpu_driver/fault/fault.hpp"
+#include "cpu_driver/fault/injection.hpp"
 #include "cpu_driver/memory/memory_map.hpp"
 #include "cpu_driver/module/library.hpp"
 #include "cpu_driver/module/module.hpp"
@@ -65,6 +66,7 @@ constexpr flotilla_cpu_driver_control functions{
                       int status) { fault::raise(static_cast<CUresult>(status), device); },
     .fault_of_device = [](int device) { return static_cast<int>(fault::status(device)); },
     .replace_device = &replace_device,
+    .delayed_calls = &injection::delayed_calls,
 };
 
 }  // namespace

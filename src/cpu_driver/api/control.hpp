@@ -22,7 +22,7 @@ struct live_counts {
 };
 
 struct flotilla_cpu_driver_control {
-  static constexpr int current_version = 3;
+  static constexpr int current_version = 4;
   int version;
 
   /// Adds devices until the driver has at least `count`, but at most 64. Threads: any.
@@ -56,6 +56,9 @@ struct flotilla_cpu_driver_control {
   /// Waits until a lost device has abandoned its operations, and removes its fault. Handles and
   /// memory stay valid.
   void (*replace_device)(int device);
+
+  /// Returns how often an entry point was called since a rule `delay` for it was added.
+  std::size_t (*delayed_calls)(char const* entry);
 };
 
 [[nodiscard]] flotilla_cpu_driver_control const& control() noexcept;

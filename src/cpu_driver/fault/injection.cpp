@@ -25,9 +25,14 @@ struct hang {
 };
 constexpr std::chrono::microseconds until_released = std::chrono::microseconds::max();
 
+struct delayed {
+  std::chrono::microseconds time;
+  std::size_t calls = 0;  // so far
+};
+
 struct rules {
   std::map<int, double> slow;
-  std::map<std::string, std::chrono::microseconds, std::less<>> delays;
+  std::map<std::string, delayed, std::less<>> delays;
   std::multimap<std::string, countdown, std::less<>> failures;
   std::multimap<int, countdown> faults;
   std::multimap<int, hang> hangs;
@@ -93,7 +98,7 @@ void add(rules& to, std::string_view part) {
     to.slow[parse_device(device)] = parse_factor(factor);
   } else if (kind == "delay") {
     auto const [entry, text] = split(rest, ':', "delay=ENTRY:MICROSECONDS");
-    to.delays[parse_entry(entry)] = parse_time(text);
+    to.delays[parse_entry(entry)] = {parse_time(text)};
   } else if (kind == "fail") {
     auto const [entry, made] = parse_countdown(rest, "fail=ENTRY@N:STATUS");
     to.failures.emplace(parse_entry(entry), made);
@@ -190,12 +195,19 @@ CUresult before(char const* entry) noexcept {
   {
     std::lock_guard const lock(mutex);
     if (auto const found = active.delays.find(name); found != active.delays.end()) {
-      delay = found->second;
+      delay = found->second.time;
+      ++found->second.calls;
     }
     failure = count_down(active.failures, active.failures.equal_range(name));
   }
   if (delay.count() > 0) { std::this_thread::sleep_for(delay); }
   return failure;
+}
+
+std::size_t delayed_calls(char const* entry) {
+  std::lock_guard const lock(mutex);
+  auto const found = active.delays.find(std::string_view{entry});
+  return found == active.delays.end() ? 0 : found->second.calls;
 }
 
 CUresult next_kernel(int device) noexcept {

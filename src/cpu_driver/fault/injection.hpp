@@ -54,6 +54,8 @@ void clear();
 /// CUDA_SUCCESS. If before() returns an error, the entry point must return this error and do
 /// nothing else.
 [[nodiscard]] CUresult before(char const* entry) noexcept;
+/// Returns how often an entry point was called since a rule `delay` for it was added.
+[[nodiscard]] std::size_t delayed_calls(char const* entry);
 /// Applies the rules for the next kernel on a device. Returns CUDA_SUCCESS, or the fault with which
 /// the kernel must end.
 [[nodiscard]] CUresult next_kernel(int device) noexcept;
