@@ -79,8 +79,9 @@ runtime_core::runtime_core(std::unique_ptr<runtime> made, bool is_single_threade
 runtime_core::~runtime_core() {
   all_cores().erase(this);
   if (runtime_ != nullptr && !is_freed_ && !is_in_child()) {
-    if (wait_for_end()) {
-      destroy_late();
+    runtime_->close();
+    if (wait_in_destructor([this] { runtime_->wait_idle(); })) {
+      destroy_late(late_.size());
     } else {
       abandon();
     }
@@ -110,7 +111,7 @@ void runtime_core::close() {
   runtime_->close();
   without_gil([this] { runtime_->wait_idle(); });
   while (calls_ != 0) { waiting.sleep(); }
-  destroy_late();
+  destroy_late(late_.size());
   free_parts();
   is_freed_ = true;
   if (parts_.empty()) { end(); }
@@ -145,23 +146,6 @@ void runtime_core::close_at_exit(bool& was_interrupted) noexcept {
   abandon();
 }
 
-bool runtime_core::wait_for_end() noexcept {
-  nb::error_scope const outer;  // a destructor may run while an exception is raised
-  runtime_->close();
-  try {
-    interruptible_call{}.run([this] { runtime_->wait_idle(); });
-  } catch (nb::python_error& raised) {
-    if (raised.matches(PyExc_KeyboardInterrupt)) {
-      PyErr_SetInterrupt();  // raises it again where exceptions can be raised
-    } else {
-      raised.discard_as_unraisable("the end of a runtime");
-    }
-    return false;
-  } catch (std::exception const&) {  // inside a function of a task: the runtime reports it
-  }
-  return true;
-}
-
 void runtime_core::abandon() noexcept {
   end_process_at_exit();
   is_freed_ = true;
@@ -171,13 +155,13 @@ void runtime_core::abandon() noexcept {
   for (std::unique_ptr<std::string const>& each : kept_) { static_cast<void>(each.release()); }
 }
 
-void runtime_core::destroy_late() noexcept {
-  if (late_.empty() || inside_function::is_active()) { return; }
-  // Moved out first, because is_used and the destructors release the GIL, so that other threads
-  // come here too.
-  auto taken = std::exchange(late_, {});
-  for (std::unique_ptr<late_object>& each : taken) {
-    if (each->is_used()) { late_.push_back(std::move(each)); }
+void runtime_core::destroy_late(std::size_t at_most) noexcept {
+  if (inside_function::is_active()) { return; }
+  // is_used and the destructors release the GIL, so that other threads come here too.
+  for (; at_most != 0 && !late_.empty(); --at_most) {
+    std::unique_ptr<late_object> next = std::move(late_.front());
+    late_.pop_front();
+    if (next->is_used()) { late_.push_back(std::move(next)); }
   }
 }
 

@@ -6,6 +6,7 @@
 #include <nanobind/nanobind.h>
 
 #include <cstddef>
+#include <deque>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -85,6 +86,9 @@ class runtime_core : public std::enable_shared_from_this<runtime_core> {
     interruptible_call call{give_up_, &was_interrupted_};
     return call.run(std::forward<F>(function));
   }
+  /// Whether a signal handler has ended the last wait. Then a destructor must not wait, because it
+  /// perhaps runs while the exception of the handler is raised.
+  [[nodiscard]] bool was_interrupted() const noexcept { return was_interrupted_; }
   /// Notes that a wait has ended without an interruption.
   void note_wait() noexcept { was_interrupted_ = false; }
 
@@ -102,9 +106,10 @@ class runtime_core : public std::enable_shared_from_this<runtime_core> {
   }
 
   /// Destroys an object later: in `close`, or in a call of `destroy_late` when it is not used any
-  /// more. Functions of tasks, and destructors of Python objects, must not wait for tasks.
+  /// more. Functions of tasks must not wait for tasks, and destructors not after Ctrl-C.
   void destroy_later(std::unique_ptr<late_object> object) { late_.push_back(std::move(object)); }
-  void destroy_late() noexcept;
+  /// @param at_most  How many objects to look at.
+  void destroy_late(std::size_t at_most) noexcept;
 
   void add(owned_part& part) { parts_.insert(&part); }
   /// Also ends the runtime if it is closed and this was its last part.
@@ -124,8 +129,6 @@ class runtime_core : public std::enable_shared_from_this<runtime_core> {
   [[noreturn]] static void refuse_closed();
   void free_parts() noexcept;
   void end() noexcept;
-  /// Waits until no task is open, for the destructor. @return false if the wait was interrupted
-  [[nodiscard]] bool wait_for_end() noexcept;
   void close_at_exit(bool& was_interrupted) noexcept;
   /// Leaves the C++ runtime, and what it uses, until the process ends.
   void abandon() noexcept;
@@ -144,7 +147,7 @@ class runtime_core : public std::enable_shared_from_this<runtime_core> {
   std::size_t calls_ = 0;  // how many threads are inside `without_gil`
   std::set<owned_part*> parts_;
   std::vector<std::unique_ptr<std::string const>> kept_;
-  std::vector<std::unique_ptr<late_object>> late_;  // what `destroy_later` has got
+  std::deque<std::unique_ptr<late_object>> late_;  // what `destroy_later` has got
 };
 
 using core_ptr = std::shared_ptr<runtime_core>;

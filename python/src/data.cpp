@@ -28,6 +28,8 @@ struct ended_data final : late_object {
       : state{std::move(of)}, memory{std::move(at)} {}
   ended_data(ended_data const&) = delete;
   ended_data& operator=(ended_data const&) = delete;
+  /// Waits until `is_used` would return false. The caller must not hold the GIL.
+  void wait() const { detail::wait_until_unused(*state); }
   bool is_used() noexcept override {
     nb::gil_scoped_release const released;
     try {
@@ -196,7 +198,9 @@ void held_data::end_state() noexcept {
   auto ended = std::make_unique<ended_data>(std::move(state), std::move(memory));
   // The destructor would wait for the tasks that use the data. But a task that runs the caller
   // cannot wait, and Ctrl-C could not end the wait.
-  if (inside_function::is_active() || ended->is_used()) { owner.destroy_later(std::move(ended)); }
+  bool const can_wait = !inside_function::is_active() && !owner.was_interrupted();
+  bool const is_unused = can_wait ? wait_in_destructor([&] { ended->wait(); }) : !ended->is_used();
+  if (inside_function::is_active() || !is_unused) { owner.destroy_later(std::move(ended)); }
 }
 
 detail::datum_use used_data::add(flow_core const& flow, py_use const& use) {

@@ -36,7 +36,7 @@ class flow_core final : public owned_part {
   /// Calls `function` with the C++ flow, without the GIL. `close` waits until it has returned.
   template <class F>
   auto without_gil(F const& function) {
-    owner_->destroy_late();
+    owner_->destroy_late(8);  // a few, so that the call costs little
     flow& all = usable();
     busy_call const busy{calls_};
     return owner_->without_gil([&] { return function(all); });

@@ -45,6 +45,22 @@ void interruptible_call::sleep() {
   if (give_up_ && clock::now() >= *give_up_) { throw error("the wait was interrupted"); }
 }
 
+bool wait_in_destructor(std::function<void()> const& wait) noexcept {
+  nb::error_scope const outer;  // the destructor may run while an exception is raised
+  try {
+    interruptible_call{}.run(wait);
+  } catch (nb::python_error& raised) {
+    if (raised.matches(PyExc_KeyboardInterrupt)) {
+      PyErr_SetInterrupt();
+    } else {
+      raised.discard_as_unraisable("a wait in a destructor");
+    }
+    return false;
+  } catch (std::exception const&) {  // inside a function of a task: the library reports it
+  }
+  return true;
+}
+
 void run_signal_handlers() {
   if (PyErr_CheckSignals() != 0) { throw nb::python_error(); }
 }

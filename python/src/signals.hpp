@@ -6,6 +6,7 @@
 #include <nanobind/nanobind.h>
 
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <type_traits>
 #include <utility>
@@ -71,6 +72,11 @@ class interruptible_call {
   std::optional<nb::python_error> raised_;  // by a signal handler
   detail::interruptible_waits const waits_;
 };
+
+/// Calls a function that waits, for a destructor, which cannot raise.
+/// @return false  A signal handler has raised, so the wait has ended. The exception of Ctrl-C is
+///                raised again where exceptions can be raised.
+[[nodiscard]] bool wait_in_destructor(std::function<void()> const& wait) noexcept;
 
 /// Raises what signal handlers have raised, if they are due. The caller must hold the GIL.
 void run_signal_handlers();

@@ -17,8 +17,8 @@ namespace flotilla::context {
 namespace {
 
 constexpr int max_cpu_devices = 64;
-constexpr int max_parts = 1024;           // per entry of a specification
-constexpr std::size_t max_devices = 255;  // of a runtime: an end_mark has eight bits for the device
+constexpr int max_parts = 1024;          // per entry of a specification
+constexpr std::size_t max_chosen = 255;  // of a runtime: an end_mark has eight bits for the device
 
 std::optional<int> number(std::string_view text) {
   int value = 0;
@@ -100,10 +100,10 @@ void add_to(choice& chosen, device const& one, parts const& of, std::string_view
     next = each.part + 1;
   }
   auto const added = static_cast<std::size_t>(std::max(1, of.count));
-  if (chosen.devices.size() + added > max_devices) {
+  if (chosen.devices.size() + added > max_chosen) {
     refuse(part, whole,
            "makes " + std::to_string(chosen.devices.size() + added) +
-               " devices, but a runtime has at most " + std::to_string(max_devices));
+               " devices, but a runtime has at most " + std::to_string(max_chosen));
   }
   for (int i = 0; i < std::max(1, of.count); ++i) {
     chosen.devices.push_back(one);

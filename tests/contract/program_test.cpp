@@ -222,8 +222,9 @@ TEST(ProgramEnd, ARefusalToUnloadIsReported) {
       static_cast<void>(rt.load(test_image()));
       testing::fail_call("cuLibraryUnload", 1, driver_status::out_of_memory);
     }
-    EXPECT_THAT(::testing::internal::GetCapturedStderr(),
-                HasSubstr("cuLibraryUnload failed on '" + std::string{test_image().name} + "'"));
+    EXPECT_THAT(
+        ::testing::internal::GetCapturedStderr(),
+        HasSubstr("cuLibraryUnload failed on image '" + std::string{test_image().name} + "'"));
   });
 }
 

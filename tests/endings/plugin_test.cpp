@@ -16,7 +16,7 @@
 namespace flotilla::test {
 namespace {
 
-constexpr int status = 7;
+constexpr int plugin_status = 7;
 
 [[noreturn]] void run_host(char const* plugin, char const* function, char const* where,
                            char const* end) {
@@ -45,8 +45,8 @@ class PluginEnd : public guest_test {
           ::testing::Matcher<std::string const&> const said =
               loses_tasks ? ::testing::Matcher<std::string const&>{::testing::_}
                           : ::testing::IsEmpty();
-          EXPECT_EXIT(run_host(plugin, function, where, end), ::testing::ExitedWithCode(status),
-                      said);
+          EXPECT_EXIT(run_host(plugin, function, where, end),
+                      ::testing::ExitedWithCode(plugin_status), said);
         }
       }
     }

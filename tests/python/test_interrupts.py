@@ -125,9 +125,18 @@ def block():
 interrupted(block)
 """,
     "dropped data": ON_HOST + """
-data = None
+def drop():
+    global data
+    data = None
+    for _ in range(1000):  # raised between two instructions
+        time.sleep(0.01)
+interrupted(drop)
 flow.token()
-interrupted(rt.wait_idle)
+def get():
+    mine = flow.data(np.zeros(4, np.int32))  # goes while the exception is raised
+    flow.submit_host(lambda x: time.sleep(1000), fl.update(mine))
+    mine.get()
+interrupted(get)
 """,
     "flow.repeat": """
 flow = fl.Flow(rt)
@@ -168,6 +177,14 @@ def drop():
     for _ in range(1000):  # raised between two instructions
         time.sleep(0.01)
 interrupted(drop)
+""",
+    "compile": """
+import pathlib, tempfile
+script = pathlib.Path(tempfile.mkdtemp()) / "c++"
+script.write_text('#!/bin/sh\\ncase "$*" in *--version*) exec c++ "$@";; *) sleep 1000;; esac\\n')
+script.chmod(0o755)
+source = 'extern "C" __global__ void nothing() {}'
+interrupted(lambda: rt.compile(source, cpu_compiler=str(script), cache=False))
 """,
     "continuation": """
 rt.submit(lambda task: None).then(lambda error: time.sleep(1000))

@@ -77,7 +77,7 @@ CUresult program_libraries::unload(std::string const& name,
     // After a fault, every call fails, and at the exit of the process the driver may be gone.
     if (answer != CUDA_SUCCESS && answer != CUDA_ERROR_DEINITIALIZED &&
         !is_sticky(driver::status_of(answer))) {
-      base::log_format(log_level::error, "cuLibraryUnload failed on '%s' with CUresult %d",
+      base::log_format(log_level::error, "cuLibraryUnload failed on %s with CUresult %d",
                        name.c_str(), static_cast<int>(answer));
     }
     if (found == CUDA_SUCCESS) { found = answer; }
