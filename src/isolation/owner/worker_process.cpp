@@ -81,7 +81,7 @@ int wait_for_message(int socket, std::atomic<int> const& lost, std::chrono::mill
     pollfd one{socket, POLLIN, 0};
     int const found = ::poll(&one, 1, static_cast<int>(period.count()));
     if (found > 0) { return found; }
-    if (found < 0 && errno != EINTR && errno != EAGAIN && errno != ENOMEM) { return found; }
+    if (found < 0 && errno != EINTR) { return found; }
     auto const time = std::chrono::steady_clock::now() - begin;
     // In milliseconds: the limit may be the maximum, which does not fit into nanoseconds.
     if (std::chrono::duration_cast<std::chrono::milliseconds>(time) > limit) { return 0; }

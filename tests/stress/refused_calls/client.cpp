@@ -2,16 +2,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // A program with an isolated device, for refused_calls_test.cpp. It uses the device once while a
-// system call is refused, and then twice more. Prints how the first use ended.
+// system call is refused, and then three times more. Prints how the first use ended.
 #include <dlfcn.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <new>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -49,6 +51,8 @@ std::string outcome() {
   try {
     use_device();
     return "right";
+  } catch (std::bad_alloc const&) {
+    return "error: mmap, which other layers call, too, without a reason";
   } catch (error const& why) {
     return std::string{"error: "} + why.what();
   } catch (std::exception const& why) { return std::string{"WRONG: "} + why.what(); }
@@ -68,6 +72,12 @@ std::size_t children() {
   return found;
 }
 
+/// Waits until the device has its worker and its spare, and nothing else.
+void steady() {
+  for (int i = 0; i < 500 && children() != 2; ++i) { ::usleep(20'000); }
+  ::usleep(200'000);  // the owner closes the descriptors of processes that have ended
+}
+
 }  // namespace
 
 int run() {
@@ -75,28 +85,30 @@ int run() {
   auto const refuse =
       reinterpret_cast<void (*)(int)>(::dlsym(RTLD_DEFAULT, "flotilla_test_refuse"));
   if (refuse != nullptr) { refuse(1); }
-  std::string const first = outcome();
+  std::vector<std::string> found{outcome()};
   if (refuse != nullptr) { refuse(0); }
-  std::printf("%s\n", first.c_str());
+  std::printf("%s\n", found[0].c_str());
   std::fflush(stdout);
   if (std::getenv("FLOTILLA_TEST_REFUSED_ALWAYS") != nullptr) { return 0; }
-  std::string const second = outcome();
+  found.push_back(outcome());
+  steady();
   std::size_t const before = open_descriptors();
-  std::string const third = outcome();
-  if (second != "right" || third != "right") {
-    std::printf("later: %s; %s\n", second.c_str(), third.c_str());
+  for (int i = 0; i < 2; ++i) { found.push_back(outcome()); }
+  // A worker that stood by may refuse its call in a later use.
+  auto const right = std::count(found.begin(), found.end(), "right");
+  if (right < 3 || found.back() != "right") {
+    for (std::string const& each : found) { std::printf("one of four: %s\n", each.c_str()); }
     return 3;
   }
-  // The spare of the device may just be starting.
-  for (int i = 0; i < 200 && (open_descriptors() > before || children() > 2); ++i) {
-    ::usleep(20'000);
-  }
+  steady();
   if (open_descriptors() > before || children() > 2) {
     std::printf("later: %zu descriptors, before %zu; %zu processes\n", open_descriptors(), before,
                 children());
     return 4;
   }
-  return first.rfind("WRONG", 0) == 0 ? 5 : 0;
+  bool const is_wrong = std::any_of(found.begin(), found.end(),
+                                    [](auto const& each) { return each.rfind("WRONG", 0) == 0; });
+  return is_wrong ? 5 : 0;
 }
 
 }  // namespace flotilla::test
