@@ -3,7 +3,6 @@
 #include "isolation/owner/supervisor.hpp"
 
 #include <cuda.h>
-#include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -12,7 +11,6 @@
 #include <cstdint>
 #include <exception>
 #include <future>
-#include <new>
 #include <thread>
 #include <utility>
 
@@ -21,8 +19,15 @@
 
 namespace flotilla::isolated {
 
+void supervisor::reserve(std::size_t workers) {
+  workers_.reserve(workers);
+  polled_.reserve(workers);
+  waits_.reserve(workers + 1);
+}
+
 supervisor::supervisor() : bell_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   if (!bell_.valid()) { throw_refused("eventfd", "the supervisor of worker processes"); }
+  reserve(0);
   start_thread("the supervisor of worker processes", [this] { run(); });
 }
 
@@ -40,7 +45,7 @@ std::shared_ptr<worker_process> supervisor::start(std::string const& program, in
       try {
         {
           std::lock_guard const inner{mutex_};
-          workers_.reserve(workers_.size() + 1);  // a process that runs must be in the list
+          reserve(workers_.size() + 1);
         }
         auto worker = std::make_shared<worker_process>(program, host_memory);
         {
@@ -74,37 +79,33 @@ void supervisor::run() noexcept {
       orders.swap(orders_);
     }
     for (auto const& each : orders) { each(); }
-    try {
-      wait();
-    } catch (std::bad_alloc const&) {
-      std::this_thread::sleep_for(std::chrono::milliseconds{5});  // workers wait for being reaped
-    }
+    wait();
   }
 }
 
-void supervisor::wait() {
-  std::vector<std::shared_ptr<worker_process>> workers;
+void supervisor::wait() noexcept {
   {
     std::lock_guard const lock{mutex_};
-    workers = workers_;
+    polled_ = workers_;
   }
-  std::vector<pollfd> waits{{bell_.get(), POLLIN, 0}};
-  for (auto const& each : workers) { waits.push_back({each->pidfd(), POLLIN, 0}); }
-  bool const is_known = ::poll(waits.data(), waits.size(), -1) >= 0;
+  waits_.assign({{bell_.get(), POLLIN, 0}});
+  for (auto const& each : polled_) { waits_.push_back({each->pidfd(), POLLIN, 0}); }
+  bool const is_known = ::poll(waits_.data(), waits_.size(), -1) >= 0;
   if (!is_known) {
     // RLIMIT_NOFILE may have become smaller than the number of workers. So ask for each of them.
     std::this_thread::sleep_for(std::chrono::milliseconds{5});
-    for (pollfd& each : waits) { each.revents = POLLIN; }
+    for (pollfd& each : waits_) { each.revents = POLLIN; }
   }
   std::uint64_t rung = 0;
-  if (waits[0].revents != 0) {
+  if (waits_[0].revents != 0) {
     static_cast<void>(::read(bell_.get(), &rung, sizeof rung) == sizeof rung);
   }
-  for (std::size_t i = 0; i < workers.size(); ++i) {
-    if (waits[i + 1].revents == 0 || !workers[i]->reap(is_known ? 0 : WNOHANG)) { continue; }
+  for (std::size_t i = 0; i < polled_.size(); ++i) {
+    if (waits_[i + 1].revents == 0 || !polled_[i]->reap(is_known ? 0 : WNOHANG)) { continue; }
     std::lock_guard const lock{mutex_};
-    std::erase(workers_, workers[i]);
+    std::erase(workers_, polled_[i]);
   }
+  polled_.clear();
 }
 
 }  // namespace flotilla::isolated

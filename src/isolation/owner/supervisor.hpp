@@ -3,6 +3,9 @@
 #pragma once
 // The thread that starts workers and notices their ends.
 
+#include <poll.h>
+
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -27,14 +30,21 @@ class supervisor {
 
  private:
   void run() noexcept;
-  /// Waits for an order or the end of a worker, and reaps what has ended.
-  void wait();
+  /// Waits for an order or the end of a worker, and reaps what has ended. Needs no memory, because
+  /// the successor of a worker waits for its end.
+  void wait() noexcept;
+  /// Makes room for this number of workers. Call it with the lock, on the thread of the supervisor
+  /// once that runs.
+  void reserve(std::size_t workers);
   void wake() noexcept;
 
   descriptor bell_;  // an eventfd
   std::mutex mutable mutex_;
   std::vector<std::function<void()>> orders_;             // guarded by mutex_
   std::vector<std::shared_ptr<worker_process>> workers_;  // guarded by mutex_
+  // Of the thread:
+  std::vector<std::shared_ptr<worker_process>> polled_;
+  std::vector<pollfd> waits_;
 };
 
 }  // namespace flotilla::isolated
