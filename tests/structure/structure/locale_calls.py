@@ -22,7 +22,7 @@ IN_LIBRARY = [
     (r"\bo?stringstream\b", "std::to_string of a whole number, or std::to_chars"),
     (r"\bstd::(?:regex|put_time|get_time|locale)\b|\bstrftime\s*\(|\bstrcoll\s*\(", "none of these"),
     # a text for printf with a floating-point number
-    (r'"(?:[^"\\\n]|\\.)*?%[-+ #0-9.*]*(?:l|L)?[efgEFG](?![a-zA-Z0-9_])', "std::to_chars"),
+    (r'"(?:[^"\\\n]|\\.)*?(%[-+ #0-9.*]*(?:l|L)?[efgEFG])(?![a-zA-Z0-9_])', "std::to_chars"),
 ]
 # What no code of the project may do.
 ANYWHERE = [
@@ -44,7 +44,7 @@ def check_locale(root: Path, rules: Rules) -> list[str]:
             for number, line in enumerate(lines, start=1):
                 for pattern, instead in rows:
                     for found in re.finditer(pattern, line):
-                        text = found.group().rstrip("( ").removeprefix('"')
+                        text = found.group(found.lastindex or 0).rstrip("( ")
                         if (str(path), text) in allowed:
                             used.add((str(path), text))
                             continue
