@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // How a runtime ends.
+#include <chrono>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include <flotilla/detail/wait_interruption.hpp>
@@ -25,13 +27,22 @@ bool is_deinitialized(std::exception const& why) noexcept {
   return of_driver != nullptr && of_driver->status() == driver_status::deinitialized;
 }
 
+/// Takes the lease of a device. If the process ends, another thread may sleep with the lease until
+/// the process has ended. Then returns nothing, and the device is left as it is.
+std::optional<context::lease> take_lease(context::lease_gate& gate, bool process_ends) noexcept {
+  constexpr std::chrono::milliseconds max_wait{100};
+  if (!process_ends) { return gate.take(); }
+  return gate.take_until(std::chrono::steady_clock::now() + max_wait);
+}
+
 /// Waits for the kernels of all devices. Call it before memory is freed, because kernels may use
 /// memory of other devices.
-void wait_for_kernels(device_set const& devices) noexcept {
+void wait_for_kernels(device_set const& devices, bool process_ends) noexcept {
   for (unsigned i = 0; i < devices.size(); ++i) {
-    context::lease lease = devices[i].gate().take();
+    std::optional<context::lease> lease = take_lease(devices[i].gate(), process_ends);
+    if (!lease) { continue; }
     try {
-      context::current_scope const scope{lease};
+      context::current_scope const scope{*lease};
       devices[i].context().api().ctx_synchronize();
     } catch (std::exception const&) {
       // The context cannot be made current, so the driver is unusable.
@@ -95,14 +106,15 @@ void runtime_state::shut_down(bool is_kept) noexcept {
   if (is_poisoned) { destroy_callables(); }
   // Lack of host memory also poisons the runtime. Then kernels may still use the memory that is
   // freed below, so wait for the kernels. After a fault, no kernel runs any more.
-  if (is_poisoned) { wait_for_kernels(devices); }
+  if (is_poisoned) { wait_for_kernels(devices, is_kept); }
   // No task is left, so retired memory and the programs are no longer used.
   for (unsigned i = 0; i < devices.size(); ++i) {
-    context::lease lease = devices[i].gate().take();
+    std::optional<context::lease> lease = take_lease(devices[i].gate(), is_kept);
+    if (!lease) { continue; }
     // Tickets outlive the runtime, and may ask whether a batch has ended.
     board_.events_of(i).forget();
     try {
-      context::current_scope const scope{lease};
+      context::current_scope const scope{*lease};
       devices[i].free_unused(deferred_free::blocking::allowed);
       if (i == host_device_) {
         stream_waits.destroy();
@@ -116,7 +128,7 @@ void runtime_state::shut_down(bool is_kept) noexcept {
     // Count while this thread holds the lease. Otherwise another thread might have ended a task
     // without having counted the task's ticket yet.
     if (is_poisoned) { ticket_count_.count_open(i); }
-    if (is_kept) { kept_leases_[i].emplace(std::move(lease)); }
+    if (is_kept) { kept_leases_[i].emplace(std::move(*lease)); }
   }
   if (is_poisoned) { ticket_count_.count_open(std::nullopt); }
   // Unload programs after the graphs that use their kernels were destroyed. A library belongs to no
