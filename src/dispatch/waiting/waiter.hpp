@@ -36,6 +36,13 @@ class waiter {
     policy_table const& policies;
     task_query const& query;
     continuation_runner const& continuations;
+
+    /// Returns whether a thread that waits for tasks runs continuations and host tasks: in
+    /// single-threaded mode, and if the system has no thread for them. Then there may be no worker
+    /// either.
+    [[nodiscard]] bool runs_continuations() const noexcept {
+      return shared.single_threaded || continuations.runs_here();
+    }
   };
   explicit waiter(parts const& with) noexcept : parts_(with) {}
   [[nodiscard]] parts const& with() const noexcept { return parts_; }

@@ -34,7 +34,7 @@ void ticket_wait::let_worker_launch() {
 }
 
 bool ticket_wait::runs_continuations() const noexcept {
-  return waiter_.with().shared.single_threaded && !inside_callable_;
+  return waiter_.with().runs_continuations() && !inside_callable_;
 }
 
 bool ticket_wait::help(backoff& state) {

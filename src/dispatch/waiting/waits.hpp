@@ -69,7 +69,7 @@ class any_wait {
   [[nodiscard]] bool done() noexcept;
   bool help(backoff& state);
   [[nodiscard]] bool runs_continuations() const noexcept {
-    return waiter_.with().shared.single_threaded;
+    return waiter_.with().runs_continuations();
   }
   void idle(backoff& state, waiter::deadline until) const;
   [[nodiscard]] slow_waits::wait& age() noexcept { return age_; }
