@@ -37,6 +37,23 @@ bool needs_polling(operation const& head) noexcept {
          (run != nullptr && run->task->needs_polling());
 }
 
+/// Whether the operation takes much less time than a kernel. GPUs execute such operations beside
+/// kernels.
+bool is_short(operation const& head) noexcept {
+  constexpr std::size_t max_bytes = std::size_t{1} << 20;
+  if (auto const* const copy = std::get_if<copy_bytes>(&head.what)) {
+    return copy->bytes <= max_bytes;
+  }
+  return std::holds_alternative<record_event>(head.what) ||
+         std::holds_alternative<wait_event>(head.what) ||
+         std::holds_alternative<write_value>(head.what) ||
+         std::holds_alternative<wait_value>(head.what);
+}
+
+// The streams of a level take turns. A turn ends with a kernel, or after so many short operations:
+// if each copy took a turn, it would wait for a kernel of each other stream.
+constexpr int max_operations_per_turn = 32;
+
 }  // namespace
 
 void device_thread::start() {
@@ -120,7 +137,12 @@ bool device_thread::run_one() noexcept {
   for (stream_list& level : ready_) {
     while (stream* const chosen = level.take_first()) {
       if (may_start(*chosen, *chosen->head_)) {
-        run_head(*chosen);
+        for (int left = max_operations_per_turn; left > 0; --left) {
+          bool const may_go_on = is_short(*chosen->head_);
+          if (!run_head(*chosen)) { return true; }
+          if (!may_go_on || !may_start(*chosen, *chosen->head_)) { break; }
+        }
+        level.append(*chosen);
         return true;
       }
       if (needs_polling(*chosen->head_)) { ++waiting_for_values_; }
@@ -130,13 +152,13 @@ bool device_thread::run_one() noexcept {
   return false;
 }
 
-void device_thread::run_head(stream& chosen) noexcept {
+bool device_thread::run_head(stream& chosen) noexcept {
   operation& head = *chosen.head_;
   poll_interval_ = min_poll_interval;
   ++since_poll_;
   if (std::holds_alternative<close_stream>(head.what)) {
     close(chosen);
-    return;
+    return false;
   }
   placement_.allowed = &chosen.group_.allowed();
   CUresult const status = execute(head, {chosen.resources(), device_, placement_});
@@ -145,7 +167,7 @@ void device_thread::run_head(stream& chosen) noexcept {
     // abandon_all() finds the stream.
     fault::raise(status, device_);
     level_of(chosen).append(chosen);
-    return;
+    return false;
   }
   // Other streams of this device may wait for this event or value.
   recheck_ |= std::holds_alternative<record_event>(head.what) ||
@@ -153,13 +175,12 @@ void device_thread::run_head(stream& chosen) noexcept {
   if (auto const* const run = std::get_if<run_task>(&head.what)) {
     recheck_ = true;
     if (!run->task->finished()) {
-      level_of(chosen).append(chosen);  // run_one() checks later whether the task may continue
-      return;
+      return true;  // run_one() checks later whether the task may continue
     }
     run->task->end();
   }
   complete_head(chosen);
-  if (chosen.head_ != nullptr) { level_of(chosen).append(chosen); }
+  return chosen.head_ != nullptr;
 }
 
 bool device_thread::may_start(stream& candidate, operation& head) noexcept {

@@ -59,7 +59,9 @@ class device_thread final : public wakeable {
   void take_arrivals() noexcept;
   void arrive(operation& added) noexcept;
   bool run_one() noexcept;
-  void run_head(stream& chosen) noexcept;
+  /// Runs the first operation of the stream. @return whether the stream, which is in no list, has
+  /// another operation, or must run this one again
+  bool run_head(stream& chosen) noexcept;
   [[nodiscard]] bool may_start(stream& candidate, operation& head) noexcept;
   bool recheck_waiting() noexcept;
   void complete_head(stream& target) noexcept;

@@ -122,6 +122,29 @@ TEST_F(StreamTest, HigherPrioritiesGoFirst) {
   EXPECT_EQ(log, (std::vector{1, 0}));
 }
 
+// regression: each copy took a turn, so it waited for a kernel of each other stream
+TEST_F(StreamTest, CopiesInARowTakeOneTurn) {
+  constexpr std::size_t copies = 4;
+  gate closed;
+  int* const count = shared<int>();
+  int* const seen = shared<int>(copies);
+  CUstream const held = stream(), counts = stream(), copying = stream();
+  closed.hold(held);
+  CUevent const go = event();
+  EXPECT_OK(cu::cuEventRecord(go, held));
+  EXPECT_OK(cu::cuStreamWaitEvent(counts, go, 0));
+  EXPECT_OK(cu::cuStreamWaitEvent(copying, go, 0));
+  for (std::size_t i = 0; i < copies; ++i) {
+    EXPECT_OK(cu::cuLaunchHostFunc(
+        counts, [](void* user) { ++*static_cast<int*>(user); }, count));
+    EXPECT_OK(cu::cuMemcpyAsync(address_of(seen + i), address_of(count), sizeof *count, copying));
+  }
+  closed.open();
+  EXPECT_OK(cu::cuCtxSynchronize());
+  EXPECT_EQ(*count, static_cast<int>(copies));
+  for (std::size_t i = 1; i < copies; ++i) { EXPECT_EQ(seen[i], seen[0]) << i; }
+}
+
 TEST_F(StreamTest, PrioritiesAreClamped) {
   for (auto const& [asked, got] : {std::pair{-100, -5}, {-1, -1}, {0, 0}, {100, 0}}) {
     int priority = 9;
