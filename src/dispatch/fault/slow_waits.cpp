@@ -32,16 +32,20 @@ slow_waits::clock::duration slow_waits::interval() const noexcept {
   return std::max<clock::duration>(first_limit_ / 4, shortest_interval);
 }
 
-void slow_waits::look_at(wait& one) noexcept {
-  if (!is_active() || one.is_reported) { return; }
+bool slow_waits::is_due(wait& one) noexcept {
+  if (!is_active() || one.is_reported) { return false; }
   clock::duration const age = clock::now() - one.begun;
   clock::duration::rep limit = limit_.load(std::memory_order_relaxed);
-  if (age.count() <= (one.is_end ? first_limit_.count() : limit)) { return; }
+  if (age.count() <= (one.is_end ? first_limit_.count() : limit)) { return false; }
   one.is_reported = true;
-  if (!one.is_end && !limit_.compare_exchange_strong(limit, age.count() * 2)) { return; }
+  return one.is_end || limit_.compare_exchange_strong(limit, age.count() * 2);
+}
+
+void slow_waits::report(wait const& one) const noexcept {
   // printf would write a fraction with the decimal point of the program's locale.
   using tenths_of_s = std::chrono::duration<std::intmax_t, std::deci>;
-  std::intmax_t const tenths = std::chrono::duration_cast<tenths_of_s>(age).count();
+  std::intmax_t const tenths =
+      std::chrono::duration_cast<tenths_of_s>(clock::now() - one.begun).count();
   try {
     base::log_format(log_level::warning,
                      "%s has lasted %jd.%jd s and goes on: %s "
@@ -54,8 +58,14 @@ void slow_waits::look_at(wait& one) noexcept {
 }
 
 void slow_waits::look_at_sleeps() noexcept {
-  std::lock_guard const lock{mutex_};
-  for (sleep& each : sleeps_) { look_at(each.wait_); }
+  std::optional<wait> due;  // after the report of one, the limit is too long for the others
+  {
+    std::lock_guard const lock{mutex_};
+    for (sleep& each : sleeps_) {
+      if (is_due(each.wait_)) { due = each.wait_; }
+    }
+  }
+  if (due) { report(*due); }
 }
 
 std::string slow_waits::describe(wait const& one) const {

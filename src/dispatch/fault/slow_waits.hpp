@@ -55,11 +55,17 @@ class slow_waits {
   /// The interval at which a thread should call `look_at_sleeps`.
   [[nodiscard]] clock::duration interval() const noexcept;
   /// Reports the wait if it lasts too long and was not reported.
-  void look_at(wait& one) noexcept;
+  void look_at(wait& one) noexcept {
+    if (is_due(one)) { report(one); }
+  }
   /// The same for all waits that sleep in the driver.
   void look_at_sleeps() noexcept;
 
  private:
+  /// Returns whether to report the wait now. If so, marks it as reported.
+  [[nodiscard]] bool is_due(wait& one) noexcept;
+  /// Call it without the mutex: the log may call a function of the program.
+  void report(wait const& one) const noexcept;
   /// Describes what the wait is for, and what runs meanwhile.
   [[nodiscard]] std::string describe(wait const& one) const;
   /// Describes some open tasks. Prefers tasks that the devices have got.
