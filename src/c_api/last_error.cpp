@@ -51,7 +51,6 @@ void take_from(std::exception_ptr const& cause, flotilla_error_details& to) {
   classify(cause, found);
   to.cause = found.status;
   to.first_cause = found.first_cause == FLOTILLA_SUCCESS ? found.status : found.first_cause;
-  to.driver_status = found.driver_status;
   to.code = found.code;
 }
 

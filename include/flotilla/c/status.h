@@ -87,7 +87,7 @@ typedef struct flotilla_error_details {
   size_t size;            /**< sizeof(flotilla_error_details) */
   flotilla_status status; /**< FLOTILLA_SUCCESS before the first failure */
   /** FLOTILLA_DRIVER_ERROR, FLOTILLA_POISONED, FLOTILLA_DEVICE_FAULT: the CUresult of the driver.
-   * FLOTILLA_DEPENDENCY_FAILED, FLOTILLA_BULK_FAILED: that of `first_cause`. Otherwise 0. */
+   * Otherwise 0. */
   int driver_status;
   /** FLOTILLA_TASK_FAILED: the result of the function, or the code of the kernel.
    * FLOTILLA_DEVICE_FAULT: 1 if the task may have run in part, 0 if it did not begin.

@@ -32,6 +32,10 @@ slow_waits::clock::duration slow_waits::interval() const noexcept {
   return std::max<clock::duration>(first_limit_ / 4, shortest_interval);
 }
 
+void slow_waits::look_at(wait& one) noexcept {
+  if (is_due(one)) { report(one); }
+}
+
 bool slow_waits::is_due(wait& one) noexcept {
   if (!is_active() || one.is_reported) { return false; }
   clock::duration const age = clock::now() - one.begun;

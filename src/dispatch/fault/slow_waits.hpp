@@ -55,9 +55,7 @@ class slow_waits {
   /// The interval at which a thread should call `look_at_sleeps`.
   [[nodiscard]] clock::duration interval() const noexcept;
   /// Reports the wait if it lasts too long and was not reported.
-  void look_at(wait& one) noexcept {
-    if (is_due(one)) { report(one); }
-  }
+  void look_at(wait& one) noexcept;
   /// The same for all waits that sleep in the driver.
   void look_at_sleeps() noexcept;
 
