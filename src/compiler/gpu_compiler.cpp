@@ -25,11 +25,18 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 
+// NVRTC searches the folder of the source for #include "…": the working directory if its name has
+// none. The cache would not notice changes there. So NVRTC gets a name in a folder that cannot
+// exist, and a line with the real name. (The option --no-source-include also turns off the search
+// for headers beside other headers.)
+constexpr char no_folder[] = "/proc/flotilla/";
+
 /// A program of NVRTC.
 class program_handle {
  public:
-  program_handle(nvrtc_library const& nvrtc, std::string const& text, std::string const& name)
-      : nvrtc_(nvrtc) {
+  program_handle(nvrtc_library const& nvrtc, std::string const& source, std::string const& name)
+      : nvrtc_(nvrtc), name_(name) {
+    std::string const text = "#line 1 \"" + name + "\"\n" + source;
     std::vector<char const*> texts;
     std::vector<char const*> names;
     for (kernel_header const& each : kernel_headers()) {
@@ -40,7 +47,8 @@ class program_handle {
       texts.push_back(each.text);
       names.push_back(each.name);
     }
-    int const answer = nvrtc_.create(&handle_, text.c_str(), name.c_str(),
+    std::string const place = no_folder + name;
+    int const answer = nvrtc_.create(&handle_, text.c_str(), place.c_str(),
                                      static_cast<int>(texts.size()), texts.data(), names.data());
     if (answer != nvrtc_success) { fail("nvrtcCreateProgram", answer); }
   }
@@ -56,6 +64,11 @@ class program_handle {
     std::string text(bytes, '\0');
     if (bytes > 0 && nvrtc_.log(handle_, text.data()) != nvrtc_success) { return {}; }
     while (text.ends_with('\0')) { text.pop_back(); }
+    std::string const place = no_folder + name_;
+    for (auto at = text.find(place); at != std::string::npos; at = text.find(place, at)) {
+      text.replace(at, place.size(), name_);
+      at += name_.size();
+    }
     return text;
   }
 
@@ -77,6 +90,7 @@ class program_handle {
     throw error(std::string{call} + " failed: " + nvrtc_.error_text(answer));
   }
   nvrtc_library const& nvrtc_;
+  std::string const name_;
   nvrtc_program handle_ = nullptr;
 };
 
