@@ -149,13 +149,17 @@ void inject_in_workers(std::string_view spec) {
   if (all == nullptr) { return; }
   control_message message{};
   message.kind = control_message::kinds::inject;
-  std::snprintf(message.text, sizeof message.text, "%.*s", static_cast<int>(spec.size()),
-                spec.data());
-  for (int i = 0; i < max_devices; ++i) {
-    isolated_device* const each = all->device(i);
-    if (each == nullptr || each->workers().serving() == 0) { continue; }
-    static_cast<void>(each->ask(message));
-  }
+  do {  // a message has room for one rule
+    std::string_view const rule = spec.substr(0, spec.find(','));
+    spec.remove_prefix(std::min(rule.size() + 1, spec.size()));
+    std::snprintf(message.text, sizeof message.text, "%.*s", static_cast<int>(rule.size()),
+                  rule.data());
+    for (int i = 0; i < max_devices; ++i) {
+      isolated_device* const each = all->device(i);
+      if (each == nullptr || each->workers().serving() == 0) { continue; }
+      static_cast<void>(each->ask(message));
+    }
+  } while (!spec.empty());
 }
 
 std::size_t running_workers() {

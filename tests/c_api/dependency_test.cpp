@@ -100,7 +100,8 @@ TEST_P(CDependency, FailureOfAPredecessorIsReported) {
   FLOTILLA_C_OK(add(word, 1, &options, &third));
   FLOTILLA_C_FAILS(FLOTILLA_DEPENDENCY_FAILED, "the second", flotilla_ticket_wait(second));
   EXPECT_EQ(last_details().cause, FLOTILLA_TASK_FAILED);
-  EXPECT_EQ(last_details().code, 0);
+  EXPECT_EQ(last_details().first_cause, FLOTILLA_TASK_FAILED);
+  EXPECT_EQ(last_details().code, 7) << "that of the first cause";
   FLOTILLA_C_FAILS(FLOTILLA_DEPENDENCY_FAILED, "7", flotilla_ticket_wait(third));
   EXPECT_EQ(last_details().cause, FLOTILLA_DEPENDENCY_FAILED);
   for (flotilla_ticket const each : {failed, second, third}) {

@@ -161,7 +161,7 @@ TEST_F(FlowPlacement, NamesOfExplanationsAreRead) {
   EXPECT_TRUE(explanations::parse(" placement ").placement);
   EXPECT_TRUE(explanations::parse("all,placement").placement);
   EXPECT_THAT(thrown<unknown_setting>([] { static_cast<void>(explanations::parse("place")); }),
-              AllOf(HasSubstr("'place'"), HasSubstr("placement, all")));
+              AllOf(HasSubstr("'place'"), HasSubstr("placement, repeat, all")));
   setenv("FLOTILLA_EXPLAIN", "placements", 1);
   EXPECT_THAT(thrown<unknown_setting>([] { static_cast<void>(explanations::from_environment()); }),
               HasSubstr("environment variable FLOTILLA_EXPLAIN: 'placements'"));

@@ -59,7 +59,9 @@ void contract_test::TearDown() {
 
 runtime_options contract_test::options() const {
   runtime_options made{.devices = device_spec(device_count()), .workers = worker_count()};
-  if (contexts_are_kept()) { made.settings.all.context = context_source::primary(); }
+  if (may_keep_contexts() && contexts_are_kept()) {
+    made.settings.all.context = context_source::primary();
+  }
   return made;
 }
 

@@ -46,6 +46,8 @@ class contract_test : public guest_test, public ::testing::WithParamInterface<ar
   void SetUp() override;
   void TearDown() override;
 
+  /// Whether the runtimes may use contexts that the process keeps (kept_contexts.hpp).
+  [[nodiscard]] virtual bool may_keep_contexts() const { return true; }
   /// The options of this arrangement. A test can change these options and pass them to `start`, or
   /// create a second runtime with these options.
   [[nodiscard]] runtime_options options() const;

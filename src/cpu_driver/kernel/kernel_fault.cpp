@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cpu_driver/kernel/kernel_fault.hpp"
 
+#include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -21,9 +22,25 @@ constexpr std::array signals{SIGSEGV, SIGBUS, SIGFPE, SIGILL};
 // A handler that was installed before may need much, such as that of a sanitizer.
 constexpr std::size_t stack_bytes = std::size_t{1} << 16;
 
-// initial-exec: the first use of another thread_local variable in a thread may allocate memory,
-// which a signal handler must not do.
-[[gnu::tls_model("initial-exec")]] thread_local constinit running_kernel const* running = nullptr;
+/// The kernel that a thread runs. No thread_local variable: its first use in a thread may allocate
+/// memory, which a signal handler must not do. With the model initial-exec it would not, but then
+/// programs could not open the drop-in with dlopen.
+class kernel_of_thread {
+ public:
+  kernel_of_thread() noexcept : is_there_(::pthread_key_create(&key_, nullptr) == 0) {}
+  [[nodiscard]] running_kernel const* get() const noexcept {
+    return is_there_ ? static_cast<running_kernel const*>(::pthread_getspecific(key_)) : nullptr;
+  }
+  /// Without memory, a fault of the kernel prints no line.
+  void set(running_kernel const* kernel) const noexcept {
+    if (is_there_) { ::pthread_setspecific(key_, kernel); }
+  }
+
+ private:
+  pthread_key_t key_{};
+  bool const is_there_;
+};
+kernel_of_thread const running;
 
 char const* text_of(int signal) noexcept {
   switch (signal) {
@@ -90,13 +107,13 @@ class handlers {
   // Not noexcept, here and below: the handler before may leave by an exception.
   static void handle(int signal, siginfo_t* info, void* context) {
     bool const is_fault = info->si_code > 0;  // otherwise, kill() or a like function has sent it
-    running_kernel const* const kernel = running;
+    running_kernel const* const kernel = running.get();
     // The handler before may let the kernel go on, again and again.
     constexpr int max_lines = 8;
     if (is_fault && kernel != nullptr && lines_.fetch_add(1) < max_lines) {
-      running = nullptr;  // a handler that is called below may cause a signal of its own
+      running.set(nullptr);  // a handler that is called below may cause a signal of its own
       print(*kernel, signal, *info);
-      running = kernel;
+      running.set(kernel);
     }
     handlers* const self = self_.load(std::memory_order_acquire);
     for (std::size_t i = 0; self != nullptr && i < signals.size(); ++i) {
@@ -126,10 +143,10 @@ class handlers {
 
 running_kernel::running_kernel(char const* kernel, int on, cpu::block_services const& of) noexcept
     : name(kernel), device(on), block(of) {
-  running = this;
+  running.set(this);
 }
 
-running_kernel::~running_kernel() { running = nullptr; }
+running_kernel::~running_kernel() { running.set(nullptr); }
 
 fault_stack::fault_stack() noexcept {
   handlers::of_process();
