@@ -222,7 +222,9 @@ std::string worker_process::reason() const {
 
 void worker_process::copy_reason(std::span<char> into) const noexcept {
   std::lock_guard const lock{mutex_};
-  std::snprintf(into.data(), into.size(), "%s", reason_.data());
+  std::string_view const text{reason_.data()};
+  std::size_t const kept = std::min(text.size(), into.size() - 1);
+  *std::copy_n(text.begin(), kept, into.begin()) = '\0';
 }
 
 bool worker_process::reap(int flags) noexcept {
