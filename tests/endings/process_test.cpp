@@ -24,7 +24,7 @@
 namespace flotilla::test {
 namespace {
 
-constexpr int status = 7;
+constexpr int exit_status = 7;
 
 class Endings : public guest_test {
  protected:
@@ -47,49 +47,49 @@ void post_some(runtime& rt) {
 
 [[noreturn]] void exit_in_a_host_task(int workers) {
   static runtime rt{options(workers)};
-  submit_host(rt, [] { std::exit(status); }).wait();
+  submit_host(rt, [] { std::exit(exit_status); }).wait();
   std::abort();
 }
 
 [[noreturn]] void quick_exit_with_tasks_open(int workers) {
   runtime rt{options(workers)};
   post_some(rt);
-  std::quick_exit(status);
+  std::quick_exit(exit_status);
 }
 
 [[noreturn]] void quick_exit_in_a_callable(int workers) {
   runtime rt{options(workers)};
   post_some(rt);
-  rt.submit([](task_context&) { std::quick_exit(status); }).wait();
+  rt.submit([](task_context&) { std::quick_exit(exit_status); }).wait();
   std::abort();
 }
 
 [[noreturn]] void exit_before_a_late_destructor(int workers) {
   destroyed_late = std::make_unique<runtime>(options(workers));
   post_some(*destroyed_late);
-  std::exit(status);
+  std::exit(exit_status);
 }
 
 // error guess: a host task calls std::exit
 TEST_F(Endings, AHostTaskMayExit) {
   if (sanitized) { GTEST_SKIP() << "std::exit destroys static objects while other threads run"; }
   for (int const workers : {0, 1}) {
-    EXPECT_EXIT(exit_in_a_host_task(workers), ::testing::ExitedWithCode(status), "abandoned");
+    EXPECT_EXIT(exit_in_a_host_task(workers), ::testing::ExitedWithCode(exit_status), "abandoned");
   }
 }
 
 // error guess: std::quick_exit runs no destructors, but handlers of std::at_quick_exit
 TEST_F(Endings, QuickExitDoesNotHang) {
   for (int const workers : {0, 1}) {
-    EXPECT_EXIT(quick_exit_with_tasks_open(workers), ::testing::ExitedWithCode(status), "");
-    EXPECT_EXIT(quick_exit_in_a_callable(workers), ::testing::ExitedWithCode(status), "");
+    EXPECT_EXIT(quick_exit_with_tasks_open(workers), ::testing::ExitedWithCode(exit_status), "");
+    EXPECT_EXIT(quick_exit_in_a_callable(workers), ::testing::ExitedWithCode(exit_status), "");
   }
 }
 
 // error guess: a runtime is destroyed after the static objects of the driver
 TEST_F(Endings, ARuntimeMayBeDestroyedLate) {
   for (int const workers : {0, 1}) {
-    EXPECT_EXIT(exit_before_a_late_destructor(workers), ::testing::ExitedWithCode(status), "");
+    EXPECT_EXIT(exit_before_a_late_destructor(workers), ::testing::ExitedWithCode(exit_status), "");
   }
 }
 
