@@ -29,9 +29,8 @@ order_use ordered_grids_on(context::context_handle const& context, tuning const&
 device_driver::device_driver(parts const& with)
     : parts_(with),
       page_(with.shared.board.page_of(with.index)),
-      // The worker process of an isolated device is replaced if the device is stuck.
       lanes_(with.own.context, page_, with.shared.board, with.index, with.launch_lanes,
-             with.shared.stuck.is_active() && !with.shared.lost.is_isolated(with.index)),
+             with.watches_waits),
       streams_(with.own.context, lanes_),
       trace_(with.shared, with.index),
       filling_(lanes_, with.shared.board, with.shared.lost.is_isolated(with.index)),

@@ -52,6 +52,7 @@ class device_driver {
     context::peer_table const& peers;
     unsigned index;
     unsigned launch_lanes;  // number of lanes for kernel launches
+    bool watches_waits;     // see lane_set
   };
   /// Creates the streams and reserves graph memory. @throws driver_error, std::bad_alloc
   explicit device_driver(parts const& with);

@@ -206,16 +206,19 @@ void runtime_state::add_device(unsigned index) {
   unsigned const lanes =
       std::min(requests_[index].settings.lanes.value_or(lane_layout::launch_lanes),
                lane_layout::launch_lanes);
+  std::chrono::milliseconds const stuck_after =
+      requests_[index].settings.stuck_after.value_or(std::chrono::milliseconds::zero());
+  // The worker process of an isolated device is replaced if the device is stuck.
+  bool const watches_waits = stuck_after.count() > 0 && !is_isolated;
   try {
-    devices.add(std::make_unique<device_driver>(
-        device_driver::parts{shared_, own, inbound, devices, handles_, peers, index, lanes}));
+    devices.add(std::make_unique<device_driver>(device_driver::parts{
+        shared_, own, inbound, devices, handles_, peers, index, lanes, watches_waits}));
   } catch (...) {
     board_.page_of(index).unregister();
     throw;
   }
   faults_.add(devices[index].streams(), own.context);
-  stuck_.add(devices[index].lanes(), devices[index].streams(), own.context,
-             requests_[index].settings.stuck_after.value_or(std::chrono::milliseconds::zero()));
+  stuck_.add(devices[index].lanes(), devices[index].streams(), own.context, stuck_after);
   if (index == host_device_) { stream_waits.create(); }
   policies.add(*own.context.effective().schedule);
 }
