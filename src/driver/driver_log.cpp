@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "driver/driver_log.hpp"
 
-#include <array>
+#include <algorithm>
+#include <string_view>
 
 #include "base/driver_notes.hpp"
 
@@ -28,13 +29,18 @@ driver_log::driver_log(entries const& api) noexcept : api_(api) {
 
 std::string driver_log::take() {
   if (api_.dump == nullptr) { return {}; }
-  std::array<char, 2001> text;
-  std::size_t bytes = text.size();
   std::lock_guard const lock(mutex_);
-  if (api_.dump(&next_, text.data(), &bytes, 0) != CUDA_SUCCESS || bytes >= text.size()) {
+  std::size_t bytes = max_bytes;
+  if (api_.dump(&next_, text_.data(), &bytes, 0) != CUDA_SUCCESS || bytes > max_bytes) {
     return {};
   }
-  return {text.data(), bytes};
+  std::string_view kept{text_.data(), bytes};
+  constexpr std::size_t max_kept = 2000;
+  if (kept.size() > max_kept) {
+    kept.remove_prefix(kept.size() - max_kept);
+    kept.remove_prefix(std::min(kept.find('\n'), kept.size() - 1) + 1);
+  }
+  return std::string{kept};
 }
 
 void use_log_of(resolver const& find) {

@@ -5,6 +5,7 @@
 
 #include <cuda.h>
 
+#include <array>
 #include <mutex>
 #include <string>
 
@@ -30,6 +31,11 @@ class driver_log {
   entries api_;
   std::mutex mutex_;
   CUlogIterator next_ = 0;
+  // The driver keeps so many bytes of its log. With a smaller buffer on the stack, after many
+  // failed calls, a stack protector found that the stack had changed (driver 580.159.04). So there
+  // is room for all, and more behind it.
+  static constexpr std::size_t max_bytes = 25600;
+  std::array<char, max_bytes + 4096> text_{};
 };
 
 /// Adds the log of a driver to the texts of driver_error, until the process ends. Does nothing if

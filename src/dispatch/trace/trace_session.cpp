@@ -88,7 +88,8 @@ void trace_session::start() {
   before_ = count();
   number_ = tracer_.begin(options_.every);
   try {
-    thread_ = std::make_unique<std::thread>(base::start_thread([this] { run(); }));
+    thread_ = std::make_unique<std::thread>();  // first: without memory, no thread may exist
+    *thread_ = base::start_thread([this] { run(); });
   } catch (...) {
     tracer_.end();
     throw;
