@@ -7,6 +7,7 @@
 
 #include "api/state_of.hpp"
 #include "base/access.hpp"
+#include "base/refusal.hpp"
 #include "driver/check.hpp"
 
 namespace flotilla {
@@ -41,8 +42,20 @@ void check_file(std::filesystem::path const& file, std::string const& name) {
 
 constinit task_options const& detail::default_options = no_options;
 
-runtime::runtime(runtime_options options)
-    : impl_(new dispatch::runtime_state(std::move(options))) {}
+namespace {
+
+/// Names the limits if there is too little host memory.
+dispatch::runtime_state* make_state(runtime_options&& options) {
+  try {
+    return new dispatch::runtime_state(std::move(options));
+  } catch (base::no_memory const&) { throw; } catch (std::bad_alloc const&) {
+    throw base::no_memory{"a runtime"};
+  }
+}
+
+}  // namespace
+
+runtime::runtime(runtime_options options) : impl_(make_state(std::move(options))) {}
 runtime::~runtime() { dispatch::runtime_state::end(state_of(impl_)); }
 
 std::span<device const> runtime::devices() const noexcept { return state_of(impl_).infos(); }

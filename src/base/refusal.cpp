@@ -93,6 +93,17 @@ no_memory::no_memory(std::size_t bytes, int error) noexcept {
   } catch (std::bad_alloc const&) { copy("host memory could not be reserved"); }
 }
 
+no_memory::no_memory(std::string_view what) noexcept : no_memory{0, ENOMEM} {
+  try {
+    std::string const text =
+        refusal_text("host memory for " + std::string{what} + " could not be reserved", ENOMEM,
+                     limits_of_memory);
+    text_.fill('\0');
+    std::copy_n(text.begin(), std::min(text.size(), text_.size() - 1), text_.begin());
+  } catch (std::bad_alloc const&) {  // the text of the other constructor stays
+  }
+}
+
 void note_refusal(int status, std::string_view text) noexcept {
   noted_status = status;
   noted_bytes = std::min(text.size(), noted.size());

@@ -37,6 +37,8 @@ inline constexpr std::initializer_list<int> limits_of_files{RLIMIT_FSIZE};
 class no_memory : public std::bad_alloc {
  public:
   no_memory(std::size_t bytes, int error) noexcept;
+  /// @param what  What needed memory, for example "a runtime".
+  explicit no_memory(std::string_view what) noexcept;
   [[nodiscard]] char const* what() const noexcept override { return text_.data(); }
 
  private:
