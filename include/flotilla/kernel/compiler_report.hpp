@@ -13,6 +13,7 @@
 namespace flotilla {
 inline namespace v0_1 {
 
+/// What `compile` would use on this machine.
 struct compiler_report {
   bool has_cpu_compiler = false;  ///< whether there is a C++ compiler for CPU devices
   /// The path and version of the compiler, or the reason why there is none.
@@ -23,8 +24,8 @@ struct compiler_report {
   bool has_cache = false;                 ///< whether compiled kernels are kept
   std::filesystem::path cache_directory;  ///< empty if there is no cache
   std::string cache_text;                 ///< why there is no cache; empty if there is one
-  std::size_t cache_entries = 0;
-  std::size_t cache_bytes = 0;  ///< the sum of the sizes of the entries
+  std::size_t cache_entries = 0;          ///< how many compiled kernels the cache has
+  std::size_t cache_bytes = 0;            ///< the sum of the sizes of the entries
 };
 
 /// Searches for compilers in the places that `compile` describes, and opens the cache. The call
