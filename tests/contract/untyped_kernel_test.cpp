@@ -114,8 +114,7 @@ TEST_P(UntypedKernel, RefusesAWrongNumberOfArguments) {
   EXPECT_THAT(thrown<invalid_argument>([&] { (void)next.finish(); }),
               AllOf(HasSubstr("'write_value' has 2 parameters"), HasSubstr("only 0 arguments")));
   next.append(word.buffer());
-  EXPECT_THAT(thrown<invalid_argument>([&] { (void)next.finish(); }),
-              HasSubstr("only 1 argument"));
+  EXPECT_THAT(thrown<invalid_argument>([&] { (void)next.finish(); }), HasSubstr("only 1 argument"));
   next.append(&value, sizeof value);
   EXPECT_THAT(thrown<invalid_argument>([&] { next.append(&value, sizeof value); }),
               AllOf(HasSubstr("'write_value', argument 2"), HasSubstr("only 2 parameters")));
