@@ -31,9 +31,9 @@ class driver_log {
   entries api_;
   std::mutex mutex_;
   CUlogIterator next_ = 0;
-  // The driver keeps so many bytes of its log. With a smaller buffer on the stack, after many
-  // failed calls, a stack protector found that the stack had changed (driver 580.159.04). So there
-  // is room for all, and more behind it.
+  // The driver keeps so many bytes of its log. With a buffer of 2001 bytes on the stack, a stack
+  // protector ended two tests on an H200 in which many calls fail (driver 580.159.04). That this
+  // call wrote behind the buffer is suspected, not proven; so there is room behind it.
   static constexpr std::size_t max_bytes = 25600;
   std::array<char, max_bytes + 4096> text_{};
 };

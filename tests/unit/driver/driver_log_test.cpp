@@ -55,6 +55,17 @@ TEST_F(DriverLog, ReturnsWhatWasAdded) {
   EXPECT_EQ(log.take(), "");
 }
 
+// requirement: after many failed calls, the newest whole lines are returned
+TEST_F(DriverLog, ReturnsTheNewestLinesOfALongLog) {
+  driver_log log{entries_};
+  for (int i = 0; i < 500; ++i) { written += "[" + std::to_string(1000 + i) + "] refused\n"; }
+  std::string const text = log.take();
+  EXPECT_LE(text.size(), 2000u);
+  EXPECT_GT(text.size(), 1900u);
+  EXPECT_TRUE(text.starts_with("[1")) << text;
+  EXPECT_TRUE(text.ends_with("[1499] refused\n")) << text;
+}
+
 // requirement: an older driver has no log
 TEST_F(DriverLog, ADriverWithoutALogIsNoError) {
   EXPECT_EQ(driver_log{{}}.take(), "");
