@@ -180,7 +180,6 @@ void containment::finish(lost_devices::decision what, CUresult status, std::stri
   } else {
     parts_.shared.lost.quarantine(parts_.lanes.device(), of_others_);
   }
-  parts_.streams.allow();
   parts_.starter.start_first(again_);
   of_suspects_ = of_others_ = nullptr;
 }

@@ -63,6 +63,7 @@ class containment {
   /// its successor is ready. The context need not be current.
   /// @param end_completed  Ends the tasks of the batches whose numbers are reached.
   /// @return false if it is too early to replace the device.
+  /// @throws std::bad_alloc  Tasks may be lost, so the runtime must be poisoned.
   template <class EndCompleted>
   bool run(EndCompleted const& end_completed);
 
@@ -116,7 +117,7 @@ bool containment::run(EndCompleted const& end_completed) {
   if (what == lost_devices::decision::wait) { return false; }
   CUresult const status = lost.status_of(device);
   std::string const reason = lost.reason_of(device);
-  parts_.streams.stop();
+  stream_health::pause const no_queries{parts_.streams};  // also if a step gets no memory
   if (what == lost_devices::decision::give_up) {
     // Otherwise a kernel could write to memory whose tasks have ended.
     parts_.context.api().recovery->end(

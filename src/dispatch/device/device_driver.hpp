@@ -82,8 +82,8 @@ class device_driver {
   /// Ends the tasks of completed batches. The context need not be current. @return whether any
   /// batch was completed.
   bool retire();
-  /// If the device is isolated and lost, replaces it, unless it is too early. @return whether the
-  /// device is not lost now. It may be quarantined.
+  /// If the device is isolated and lost, replaces it, unless it is too early or the runtime is
+  /// poisoned. @return whether the device is not lost now. It may be quarantined.
   bool replace_if_lost();
   /// Builds the graph of one part of a recording. The context must be current. @throws driver_error
   [[nodiscard]] std::shared_ptr<recorded_part> build(planned_part const& plan,

@@ -91,8 +91,12 @@ bool device_driver::run_passes(context::lease& lease, helper_filter filter,
 
 bool device_driver::replace_if_lost() {
   if (!containment_.is_due()) [[likely]] { return true; }
+  if (parts_.shared.faults.is_poisoned()) {  // no task runs again
+    parts_.inbound.set_backlog(false);
+    return false;
+  }
   parts_.inbound.set_backlog(true);  // the tasks that start again, or the next attempt
-  return containment_.run([this] { end_completed(); });
+  return poison_if_out_of_memory([this] { return containment_.run([this] { end_completed(); }); });
 }
 
 void device_driver::note_drive(clock::time_point begun) noexcept {

@@ -11,7 +11,7 @@
 namespace flotilla::dispatch {
 
 stream_health::answer stream_health::query() noexcept {
-  // acquire: pairs with the release below and in allow
+  // acquire: pairs with the release below and in ~pause
   if (is_querying_.exchange(true, std::memory_order_acquire)) { return {}; }
   answer const found = query_all();
   is_querying_.store(false, std::memory_order_release);
@@ -44,11 +44,11 @@ stream_health::answer stream_health::query_all() noexcept {
   return {found, is_sticky(driver::status_of(found)) || consecutive_errors_ >= max_errors};
 }
 
-void stream_health::stop() noexcept {
+stream_health::pause::pause(stream_health& of) noexcept : of_(of) {
   // acquire: pairs with the release in query
-  while (is_querying_.exchange(true, std::memory_order_acquire)) { std::this_thread::yield(); }
-  for (unsigned i = 0; i < lane_layout::all_lanes; ++i) { lanes_[i].forget_unwritten(); }
-  consecutive_errors_ = 0;
+  while (of_.is_querying_.exchange(true, std::memory_order_acquire)) { std::this_thread::yield(); }
+  for (unsigned i = 0; i < lane_layout::all_lanes; ++i) { of_.lanes_[i].forget_unwritten(); }
+  of_.consecutive_errors_ = 0;
 }
 
 }  // namespace flotilla::dispatch

@@ -33,18 +33,26 @@ class stream_health {
   /// @return whether the number was lost; empty if another thread is in `query`
   [[nodiscard]] std::optional<bool> replace_lost_number(unsigned lane,
                                                         std::uint64_t expected) noexcept;
-  /// Makes `query` do nothing, after a thread that is inside has left. Then forgets which numbers
-  /// the driver has refused to write: an empty stream tells nothing about its work if a fault has
-  /// emptied it. Call `allow` afterwards.
-  void stop() noexcept;
-  void allow() noexcept { is_querying_.store(false, std::memory_order_release); }
+  /// While it lives, `query` does nothing.
+  class pause {
+   public:
+    /// Waits until a thread that is inside `query` has left. Then forgets which numbers the driver
+    /// has refused to write: an empty stream tells nothing about its work if a fault has emptied it.
+    explicit pause(stream_health& of) noexcept;
+    pause(pause const&) = delete;
+    pause& operator=(pause const&) = delete;
+    ~pause() { of_.is_querying_.store(false, std::memory_order_release); }
+
+   private:
+    stream_health& of_;
+  };
 
  private:
   [[nodiscard]] answer query_all() noexcept;
 
   context::context_handle const& context_;
   lane_set& lanes_;
-  std::atomic<bool> is_querying_{false};  // a thread is in `query`, or stops others
+  std::atomic<bool> is_querying_{false};  // a thread is in `query`, or has made a `pause`
   int consecutive_errors_ = 0;            // guarded by is_querying_
 };
 

@@ -3,6 +3,7 @@
 #include "dispatch/waiting/control.hpp"
 
 #include <chrono>
+#include <exception>
 #include <optional>
 #include <utility>
 
@@ -41,6 +42,9 @@ void control::run(unsigned device, std::function<void(device_driver&)> const& op
   device_set::lease_guard const guard{devices_, driver, take_lease(driver)};
   while (true) {
     bool const is_usable = driver.replace_if_lost();
+    if (!is_usable && shared_.faults.is_poisoned()) {
+      std::rethrow_exception(shared_.faults.failure_of_all()->error);
+    }
     shared_.lost.check_usable(device, is_usable);
     try {
       return run_now();

@@ -20,8 +20,8 @@ class control {
 
   /// Waits for the lease of the device, makes the context current, and calls `operation`. If
   /// another thread drives the device, that thread releases the lease after its current pass.
-  /// @throws used_after_fork, driver_error, would_deadlock (only inside a callable), and all
-  /// exceptions of `operation`
+  /// @throws used_after_fork, driver_error, would_deadlock (only inside a callable), poisoned
+  /// (only if the device is lost), and all exceptions of `operation`
   ///
   /// If `operation` throws driver_error because its isolated device was lost, it is called again,
   /// on the successor.
