@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <flotilla/data/flow.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -67,6 +68,22 @@ void write_argument(std::byte* arguments, detail::use_argument const& use, detai
   std::memcpy(to + offsetof(planes, plane_pitch), &plane, sizeof plane);
 }
 
+/// Tells the checks of the runtime how much memory a use has. Rows that are not adjacent have
+/// memory of other data between them, so only the first row counts.
+void record_range(launch& of, detail::use_argument const& argument, detail::datum_use const& use,
+                  device_ordinal device) {
+  auto const parameters = detail::access::parameters(of);
+  auto const found = std::find_if(parameters.begin(), parameters.end(),
+                                  [&](auto const& each) { return each.offset == argument.offset; });
+  if (found == parameters.end()) { return; }
+  detail::datum& what = *use.what;
+  bool const is_dense = what.is_dense_at(flows::place::of(device));
+  detail::access::set_range(of, {.argument = static_cast<std::size_t>(found - parameters.begin()),
+                                 .bytes = is_dense ? what.bytes : what.shape.row_bytes(),
+                                 .device = device,
+                                 .is_read_only = use.mode == detail::access_mode::read});
+}
+
 flows::flow_state& checked(std::shared_ptr<flows::flow_state> const& state) {
   if (state == nullptr) { throw invalid_argument("the flow was moved from"); }
   return *state;
@@ -97,12 +114,14 @@ void flow::submit_launch(data_launch const& what, task_options const& options, t
   flows::flow_state& state = checked(state_);
   launch plain = detail::flow_access::plain(what);
   std::span<detail::use_argument const> const arguments = detail::flow_access::arguments(what);
+  bool const checks = detail::access::records_ranges(plain);
   state.submit(detail::flow_access::uses(what), options,
                required_place(state, options, plain.device()), &plain,
                [&](flows::place where, use_list actual, dispatch::flow_task_options const& how) {
                  for (std::size_t i = 0; i < arguments.size(); ++i) {
                    write_argument(detail::launch_builder::arguments(plain), arguments[i],
                                   *actual[i].what, where, options.label);
+                   if (checks) { record_range(plain, arguments[i], actual[i], where.device()); }
                  }
                  return state.runtime_impl().tasks.submit(std::as_const(plain), how,
                                                           dispatch::when_full::give_up, made);

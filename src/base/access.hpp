@@ -3,6 +3,8 @@
 #pragma once
 // Gives the library access to private members of the public classes.
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -40,6 +42,19 @@ struct access {
   }
   static std::span<argument_range const> ranges(launch const& launch) noexcept {
     return launch.ranges_;
+  }
+  /// Whether `ranges` has all buffers and spans, because the runtime makes checks.
+  static bool records_ranges(launch const& launch) noexcept { return launch.records_ranges_; }
+  /// Adds the range of an argument, or replaces it.
+  static void set_range(launch& launch, argument_range const& range) {
+    auto const at = std::lower_bound(
+        launch.ranges_.begin(), launch.ranges_.end(), range.argument,
+        [](argument_range const& each, std::size_t argument) { return each.argument < argument; });
+    if (at != launch.ranges_.end() && at->argument == range.argument) {
+      *at = range;
+    } else {
+      launch.ranges_.insert(at, range);
+    }
   }
   /// Returns the offset of the task_status in the arguments. The launch must have one.
   static std::uint16_t status_offset(launch const& launch) noexcept {

@@ -189,6 +189,20 @@ TEST_P(FlowError, TokensCarryFailures) {
   fl().submit_host(uses(update(turn)), [] {}).wait();
 }
 
+// regression: this was refused, although a kernel may have two parameters for the same data
+TEST_P(FlowError, ATaskMayReadDataTwice) {
+  words host = iota(32), result(32), model = iota(32), expected(32);
+  word_data x{fl(), host, "x"}, y{fl(), result, "y"};
+  for (int i = 0; i < 40; ++i) {
+    fl().post(mix(y, x, x, 5));
+    fl().post(stir(x, 1));
+    mix_on_host(expected.data(), model.data(), model.data(), model.size(), 5);
+    stir_on_host(model.data(), model.size(), 1);
+    static_cast<void>(y.host());
+    ASSERT_EQ(result, expected) << i;
+  }
+}
+
 // requirement: mistakes are refused with the names of data and task, and lose nothing
 TEST_P(FlowError, MistakesAreNamed) {
   words host = iota(32);

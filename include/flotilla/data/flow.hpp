@@ -104,8 +104,8 @@ class FLOTILLA_EXPORT flow {
 
   /// Submits a launch that uses data: `flow.submit(saxpy.over(n)(2.0f, read(x), update(y), n))`.
   /// @throws invalid_argument  Data belong to another flow, were moved from, occur twice in the
-  ///                           task, or are read although they have no contents; and the cases of
-  ///                           runtime::submit.
+  ///                           task without being only read, or are read although they have no
+  ///                           contents; and the cases of runtime::submit.
   /// @throws driver_error      The memory of the device or flow_options::memory_limit does not
   ///                           suffice for the data of this task (out_of_memory), even without all
   ///                           other data. The message names data, device and bytes.

@@ -39,6 +39,14 @@ std::string describe_pair(order_conflict const& found, checked_task const& later
 std::string describe(order_conflict const& found, checked_task const& later) {
   std::string const first = name_of(found.earlier, "the earlier task");
   std::string const second = name_of(later, "the later task");
+  if (found.earlier.by_flow != later.by_flow) {
+    return describe_pair(found, later) + "; a flow has submitted " +
+           (later.by_flow ? second : first) +
+           ", and knows only tasks that use its data: submit the other one to the flow too, or "
+           "wait "
+           "for " +
+           first + " before you submit " + second;
+  }
   return describe_pair(found, later) + "; add the ticket of " + first + " to the 'after' of " +
          second + ", or wait for " + first + " before you submit " + second;
 }

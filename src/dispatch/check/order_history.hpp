@@ -23,6 +23,7 @@ struct checked_task {
   std::string text;   // such as "kernel 'saxpy', label 'step 3'"
   std::string label;  // may be empty
   std::vector<memory_access> accesses;
+  bool by_flow = false;  // whether a flow has submitted it
 };
 
 /// Two tasks without an order, and an access of each of them. The two accesses overlap.

@@ -24,6 +24,11 @@ std::string text_with_device(detail::memory_command const& what) {
   return "a fill on " + device;
 }
 
+[[nodiscard]] checked_task marked(checked_task task, bool by_flow) {
+  task.by_flow = by_flow;
+  return task;
+}
+
 /// Returns all tasks after which a task runs.
 dependency_list predecessors_of(task_options const& how) {
   dependency_list all{how.after};
@@ -45,22 +50,24 @@ checked_task submit_checks::describe(detail::memory_command const& what,
 }
 
 void submit_checks::check_order(launch const& what, task_options const& how, task_name name,
-                                std::span<task_name const> inside) {
-  if (which_.order) { order_.add(name, predecessors_of(how), inside, describe(what, how.label)); }
+                                std::span<task_name const> inside, bool by_flow) {
+  if (!which_.order) { return; }
+  order_.add(name, predecessors_of(how), inside, marked(describe(what, how.label), by_flow));
 }
 
 void submit_checks::check_order(detail::memory_command const& what, task_options const& how,
-                                task_name name, std::span<task_name const> inside) {
-  if (which_.order) { order_.add(name, predecessors_of(how), inside, describe(what, how.label)); }
+                                task_name name, std::span<task_name const> inside, bool by_flow) {
+  if (!which_.order) { return; }
+  order_.add(name, predecessors_of(how), inside, marked(describe(what, how.label), by_flow));
 }
 
 void submit_checks::check_order(callable const&, task_options const& how, task_name name,
-                                std::span<task_name const> inside) {
+                                std::span<task_name const> inside, bool) {
   if (which_.order) { order_.add(name, predecessors_of(how), inside, {"a callable", {}, {}}); }
 }
 
 void submit_checks::check_order(detail::event_command const&, task_options const& how,
-                                task_name name, std::span<task_name const> inside) {
+                                task_name name, std::span<task_name const> inside, bool) {
   if (which_.order) {
     order_.add(name, predecessors_of(how), inside, {"a wait for an event", {}, {}});
   }

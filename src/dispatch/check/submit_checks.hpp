@@ -50,18 +50,19 @@ class submit_checks {
   /// Checks the order of a task before it is opened. If the task is not opened after all, the
   /// caller must `withdraw` it.
   /// @param name    The name that the task will have.
-  /// @param inside  The callables in which the calling thread is.
+  /// @param inside   The callables in which the calling thread is.
+  /// @param by_flow  Whether a flow submits the task.
   /// @throws missing_dependency
   void check_order(launch const& what, task_options const& how, task_name name,
-                   std::span<task_name const> inside);
+                   std::span<task_name const> inside, bool by_flow);
   void check_order(detail::memory_command const& what, task_options const& how, task_name name,
-                   std::span<task_name const> inside);
+                   std::span<task_name const> inside, bool by_flow);
   /// Adds a callable, which may connect other tasks. Its own memory is not known.
   void check_order(callable const& what, task_options const& how, task_name name,
-                   std::span<task_name const> inside);
+                   std::span<task_name const> inside, bool by_flow);
   /// Adds a task that waits for an event of the application, which may connect other tasks.
   void check_order(detail::event_command const& what, task_options const& how, task_name name,
-                   std::span<task_name const> inside);
+                   std::span<task_name const> inside, bool by_flow = false);
   /// @param device    Index of the device that replays the part.
   /// @param accesses  The memory that the part of the recording uses.
   void check_order_of_host_task(task_options const& how, task_name name,

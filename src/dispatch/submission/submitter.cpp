@@ -83,14 +83,14 @@ std::optional<device_ordinal> submitter::place_freely(task_options const& option
 
 template <class What>
 void submitter::observe(What const& what, task_options const& options, place const& to,
-                        slot_address slot) const {
+                        slot_address slot, bool by_flow) const {
   if constexpr (!is_recorded<What const>) {
     if (checks_ != nullptr) {
       if constexpr (std::is_same_v<What, launch>) {
         checks_->check_arguments(what, options.label,
                                  to.inbound == nullptr ? std::nullopt : std::optional{to.index});
       }
-      checks_->check_order(what, options, checked_name(slot), callables_inside());
+      checks_->check_order(what, options, checked_name(slot), callables_inside(), by_flow);
     }
   }
   if (trace_.active()) { trace_.note_submit(slot); }
@@ -133,7 +133,7 @@ template <class What, class Options, class Source>
     if (observed_.load(std::memory_order_relaxed)) [[unlikely]] {
       // Most tasks of a sampled trace are not chosen, and need no call.
       if (checks_ != nullptr || trace_.will_choose(task, address)) {
-        observe(what, full(options), to, address);
+        observe(what, full(options), to, address, keeps_failure<Options>);
       }
     }
     std::uint64_t const epoch = [&] {

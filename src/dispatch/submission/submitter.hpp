@@ -142,9 +142,10 @@ class submitter {
 
   /// Makes the checks of the runtime, and notes the task for a trace. Not inline, because most
   /// programs never call it.
+  /// @param by_flow  Whether a flow submits the task.
   template <class What>
   [[gnu::noinline]] void observe(What const& what, task_options const& options, place const& to,
-                                 slot_address slot) const;
+                                 slot_address slot, bool by_flow) const;
 
   /// Takes back what `observe` has noted, because the task is refused after all.
   void withdraw(slot_address slot) const;

@@ -110,6 +110,7 @@ void flow_state::retire(std::unique_ptr<detail::datum> which) noexcept {
   owner->planner_.log().note_change("data end in it");
   over = owner->planner_.tiles().end(std::move(which));
   if (over == nullptr) { return; }
+  owner->checks_.note_end(*over);
   try {
     while (auto const open = owner->host_.open_task_at_end(*over)) {
       lock.unlock();

@@ -2,9 +2,41 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "flows/flow/use_check.hpp"
 
+#include <new>
+
 #include <flotilla/error/error.hpp>
 
+#include "base/log.hpp"
+
 namespace flotilla::flows {
+
+using detail::access_mode;
+
+namespace {
+
+bool is_of_program(block const& memory) noexcept {
+  return memory.exists() && memory.owned.range().address() == 0;
+}
+
+}  // namespace
+
+void use_check::note_end(detail::datum const& which) const noexcept {
+  bool const is_checked = runtime_.checks != nullptr && runtime_.checks->which().arguments;
+  if (!is_checked || which.is_token() || !which.has_value()) { return; }
+  for (std::size_t i = 0; i < which.replicas.size(); ++i) {
+    if (!is_of_program(which.replicas[i].memory) || which.is_valid_at(place::at(i))) { continue; }
+    try {
+      base::log_format(
+          log_level::warning,
+          "%s ended, but the memory of the program from which they were made has "
+          "older contents, because the newest ones were not copied back. %s. If "
+          "nobody needs them, make the data without memory (FLOTILLA_CHECK=arguments)",
+          which.text().c_str(),
+          i == 0 ? "Call host() before the data end" : "Call prefetch_to before the data end");
+    } catch (std::bad_alloc const&) {  // only a report is lost
+    }
+  }
+}
 
 void use_check::check_undivided(detail::datum const& which, std::string const& task) {
   if (!which.is_divided()) { return; }
@@ -19,8 +51,7 @@ void use_check::check_memory(detail::datum const& which, std::string const& task
   while (all->whole != nullptr) { all = all->whole; }
   for (std::size_t i = 0; i < all->replicas.size(); ++i) {
     block const& memory = all->replicas[i].memory;
-    bool const is_of_program = memory.exists() && memory.owned.range().address() == 0;
-    if (!is_of_program) { continue; }
+    if (!is_of_program(memory)) { continue; }
     bool const is_buffer = !place::at(i).is_host() || memory.kind != detail::host_memory::pageable;
     std::string const why = runtime_.checks->freed(memory.address, all->bytes, is_buffer);
     if (!why.empty()) {
@@ -42,10 +73,12 @@ void use_check::check_one(std::span<detail::datum_use const> uses, std::size_t i
     throw invalid_argument(task + which->text() + " belong to another flow");
   }
   for (detail::datum_use const& earlier : uses.first(index)) {
-    if (earlier.what == which) {
+    bool const only_read =
+        earlier.mode == access_mode::read && uses[index].mode == access_mode::read;
+    if (earlier.what == which && !only_read) {
       throw invalid_argument(task + which->text() +
-                             " occur twice in one task; name them once, with `update` if the task "
-                             "reads and writes them");
+                             " occur twice in one task, which does not only read them; name them "
+                             "once, with `update` if the task reads and writes them");
     }
   }
   check_undivided(*which, task);

@@ -33,6 +33,9 @@ class use_check {
     detail::datum_use const use{&which, mode, nullptr};
     check({&use, 1}, {});
   }
+  /// If the runtime checks arguments: reports data that end although the memory of the program from
+  /// which they were made has older contents.
+  void note_end(detail::datum const& which) const noexcept;
   /// @throws invalid_argument  Tiles of the data exist.
   static void check_undivided(detail::datum const& which, std::string const& task = {});
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "dispatch/task/task_state.hpp"
+#include "flows/log/task_key.hpp"
 
 namespace flotilla::flows {
 
@@ -102,7 +103,9 @@ void task_order::commit(std::span<detail::datum_use const> uses,
   ++by.owners;
   for (detail::datum_use const& use : uses) {
     if (use.mode == access_mode::read) {
-      use.what->at(task.where).users.push_back(task.id);
+      std::vector<task_id>& users = use.what->at(task.where).users;
+      // A task may read the same data twice, but has room for one entry.
+      if (users.empty() || !same_task{}(users.back(), task.id)) { users.push_back(task.id); }
     } else if (commutes_) {
       mark_commuted(*use.what, task.where, by);
     } else {

@@ -93,6 +93,7 @@ TEST_F(IsolationLimits, TheLimitOfAddressesIsNamed) {
 
 // regression: without a descriptor for the supervisor, the constructor never returned
 TEST_F(IsolationLimits, TheLimitOfDescriptorsIsNamed) {
+  if (sanitized) { GTEST_SKIP() << "UndefinedBehaviorSanitizer needs descriptors for its checks"; }
   for (int left = 0; left < 14; ++left) {
     FLOTILLA_EXPECT_IN_CHILD([left] {
       static_cast<void>(driver::cpu_driver());
@@ -117,6 +118,7 @@ TEST_F(IsolationLimits, TheLimitOfDescriptorsIsNamed) {
 // regression: the worker could make no thread, its refusal was ignored, and the owner waited
 // forever
 TEST_F(IsolationLimits, TheLimitOfThreadsEndsNothing) {
+  if (sanitized) { GTEST_SKIP() << "a sanitizer needs a thread when a process ends"; }
   if (::geteuid() != 0) { GTEST_SKIP() << "needs root, to become a user without processes"; }
   if (::access(isolated::worker_program("").c_str(), X_OK) != 0) { GTEST_SKIP(); }
   for (unsigned threads = 1; threads < 9; ++threads) {
@@ -137,6 +139,7 @@ TEST_F(IsolationLimits, TheLimitOfThreadsEndsNothing) {
 
 // regression: the kernel adds a seal to a memfd that is not executable, and the worker refused it
 TEST_F(IsolationLimits, MemoryThatIsNotExecutableIsEnough) {
+  if (sanitized) { GTEST_SKIP() << "LeakSanitizer cannot work in a new namespace of processes"; }
   for (char const* const level : {"1", "2"}) {
     FLOTILLA_EXPECT_IN_CHILD([level] {
       if (::unshare(CLONE_NEWPID) != 0) { return; }  // needs root
