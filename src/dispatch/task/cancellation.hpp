@@ -104,7 +104,8 @@ enum class cancel_reason : std::uint8_t {
     bool const is_dropped = now.cancel() == cancel_state::dropped;
     std::uint64_t const changed =
         is_dropped ? plain : generation_word{plain}.with(cancel_state::left);
-    if (task.generation.compare_exchange_weak(word, changed, std::memory_order_acq_rel)) {
+    if (task.generation.compare_exchange_weak(word, changed, std::memory_order_acq_rel,
+                                              std::memory_order_relaxed)) {
       return is_dropped;
     }
   }
@@ -186,7 +187,8 @@ inline void give_up_launch(slot& task) noexcept {
     bool const has_ended = now.cancel() == cancel_state::left;
     std::uint64_t const changed =
         has_ended ? generation_word::of(now.generation()) : now.with(cancel_state::dropped);
-    if (task.generation.compare_exchange_weak(word, changed, std::memory_order_acq_rel)) {
+    if (task.generation.compare_exchange_weak(word, changed, std::memory_order_acq_rel,
+                                              std::memory_order_relaxed)) {
       return has_ended;
     }
   }
