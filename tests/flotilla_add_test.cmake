@@ -2,15 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 include(GoogleTest)
 
-# flotilla_test_target(TARGET): flotilla_target() for programs and libraries of tests. They are
-# optimized little, which halves the time to compile them: they do little work themselves.
+# flotilla_test_target(TARGET): flotilla_target() for programs and libraries of tests. They are not
+# optimized, which halves the time to compile them: they do little work themselves.
 function(flotilla_test_target target)
   flotilla_target(${target})
-  if(FLOTILLA_SANITIZE)
-    target_compile_options(${target} PRIVATE -O0)
-  elseif(NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
-    target_compile_options(${target} PRIVATE -O1)
-  endif()
+  target_compile_options(${target} PRIVATE -O0)
   flotilla_compile_together(${target})
   get_target_property(type ${target} TYPE)
   if(type STREQUAL "EXECUTABLE" AND TARGET flotilla_exception_order)
