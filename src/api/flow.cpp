@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <flotilla/error/error.hpp>
 #include <flotilla/kernel/kernel.hpp>
@@ -78,10 +79,19 @@ void record_range(launch& of, detail::use_argument const& argument, detail::datu
   if (found == parameters.end()) { return; }
   detail::datum& what = *use.what;
   bool const is_dense = what.is_dense_at(flows::place::of(device));
-  detail::access::set_range(of, {.argument = static_cast<std::size_t>(found - parameters.begin()),
-                                 .bytes = is_dense ? what.bytes : what.shape.row_bytes(),
-                                 .device = device,
-                                 .is_read_only = use.mode == detail::access_mode::read});
+  detail::argument_range const range{
+      .argument = static_cast<std::size_t>(found - parameters.begin()),
+      .bytes = is_dense ? what.bytes : what.shape.row_bytes(),
+      .device = device,
+      .is_read_only = use.mode == detail::access_mode::read};
+  std::vector<detail::argument_range>& ranges = detail::access::ranges(of);
+  auto const at = std::find_if(ranges.begin(), ranges.end(),
+                               [&](auto const& each) { return each.argument >= range.argument; });
+  if (at != ranges.end() && at->argument == range.argument) {
+    *at = range;
+  } else {
+    ranges.insert(at, range);
+  }
 }
 
 flows::flow_state& checked(std::shared_ptr<flows::flow_state> const& state) {
@@ -114,7 +124,7 @@ void flow::submit_launch(data_launch const& what, task_options const& options, t
   flows::flow_state& state = checked(state_);
   launch plain = detail::flow_access::plain(what);
   std::span<detail::use_argument const> const arguments = detail::flow_access::arguments(what);
-  bool const checks = detail::access::records_ranges(plain);
+  bool const checks = detail::access::marks(plain).records_ranges;
   state.submit(detail::flow_access::uses(what), options,
                required_place(state, options, plain.device()), &plain,
                [&](flows::place where, use_list actual, dispatch::flow_task_options const& how) {

@@ -3,8 +3,6 @@
 #pragma once
 // Gives the library access to private members of the public classes.
 
-#include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -33,29 +31,16 @@ struct access {
     bool goes_alone;
     bool is_attributed;
     bool is_special;
+    bool records_ranges;
   };
   static launch_marks marks(launch const& launch) noexcept {
-    return {launch.goes_alone_, launch.attributed_, launch.is_special_};
+    return {launch.goes_alone_, launch.attributed_, launch.is_special_, launch.records_ranges_};
   }
   static std::span<parameter_info const> parameters(launch const& launch) noexcept {
     return launch.parameters_;
   }
-  static std::span<argument_range const> ranges(launch const& launch) noexcept {
-    return launch.ranges_;
-  }
-  /// Whether `ranges` has all buffers and spans, because the runtime makes checks.
-  static bool records_ranges(launch const& launch) noexcept { return launch.records_ranges_; }
-  /// Adds the range of an argument, or replaces it.
-  static void set_range(launch& launch, argument_range const& range) {
-    auto const at = std::lower_bound(
-        launch.ranges_.begin(), launch.ranges_.end(), range.argument,
-        [](argument_range const& each, std::size_t argument) { return each.argument < argument; });
-    if (at != launch.ranges_.end() && at->argument == range.argument) {
-      *at = range;
-    } else {
-      launch.ranges_.insert(at, range);
-    }
-  }
+  /// The vector of the buffers and spans among the arguments.
+  static auto& ranges(auto& launch) noexcept { return launch.ranges_; }
   /// Returns the offset of the task_status in the arguments. The launch must have one.
   static std::uint16_t status_offset(launch const& launch) noexcept {
     return launch.status_offset_;

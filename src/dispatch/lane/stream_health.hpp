@@ -37,7 +37,8 @@ class stream_health {
   class pause {
    public:
     /// Waits until a thread that is inside `query` has left. Then forgets which numbers the driver
-    /// has refused to write: an empty stream tells nothing about its work if a fault has emptied it.
+    /// has refused to write: an empty stream tells nothing about its work if a fault has emptied
+    /// it.
     explicit pause(stream_health& of) noexcept;
     pause(pause const&) = delete;
     pause& operator=(pause const&) = delete;
