@@ -102,9 +102,9 @@ TEST_F(CheckFlow, TasksOfOneFlowAreNeverReported) {
   rt_->wait_idle();
 }
 
-/// Returns what data on `memory` report at their end, after a task has changed them.
 class CheckUnread : public CheckFlow {
  protected:
+  /// Returns what is reported when data end that were made from a vector. Calls use(flow, data).
   template <class Use>
   [[nodiscard]] std::string report(Use const& use) {
     kept_log const log;

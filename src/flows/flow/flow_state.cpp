@@ -110,7 +110,7 @@ void flow_state::retire(std::unique_ptr<detail::datum> which) noexcept {
   owner->planner_.log().note_change("data end in it");
   over = owner->planner_.tiles().end(std::move(which));
   if (over == nullptr) { return; }
-  owner->checks_.note_end(*over);
+  std::optional<place> const outdated = owner->checks_.outdated(*over);
   try {
     while (auto const open = owner->host_.open_task_at_end(*over)) {
       lock.unlock();
@@ -125,6 +125,8 @@ void flow_state::retire(std::unique_ptr<detail::datum> which) noexcept {
     lock.lock();
   }
   owner->planner_.tiles().release(*over);
+  lock.unlock();
+  if (outdated) { use_check::report_outdated(*over, *outdated); }
 }
 
 std::optional<task_id> flow_state::open_task_at_end(detail::datum& which) {

@@ -4,6 +4,7 @@
 // Refuses tasks that must not use their data.
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -33,9 +34,12 @@ class use_check {
     detail::datum_use const use{&which, mode, nullptr};
     check({&use, 1}, {});
   }
-  /// If the runtime checks arguments: reports data that end although the memory of the program from
-  /// which they were made has older contents.
-  void note_end(detail::datum const& which) const noexcept;
+  /// If the runtime checks arguments: returns a place where the memory of the program from which
+  /// the data were made has older contents. Empty if there is none.
+  [[nodiscard]] std::optional<place> outdated(detail::datum const& which) const noexcept;
+  /// Reports data that have ended with such memory. The caller must not hold the flow's mutex,
+  /// because the program may handle the report.
+  static void report_outdated(detail::datum const& which, place where) noexcept;
   /// @throws invalid_argument  Tiles of the data exist.
   static void check_undivided(detail::datum const& which, std::string const& task = {});
 
