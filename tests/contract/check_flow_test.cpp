@@ -4,6 +4,7 @@
 // What the checks find if a program uses flows.
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -124,6 +125,25 @@ TEST_F(CheckUnread, ResultsThatNobodyFetchedAreReported) {
   EXPECT_THAT(report([&](flow& fl, data<word>& x) { fl.post(stir(x)); }),
               AllOf(HasSubstr("data 'x' ended"), HasSubstr("older contents"),
                     HasSubstr("Call host() before the data end")));
+}
+
+// regression: the report was made with the flow's mutex locked, so this handler waited forever
+TEST_F(CheckUnread, AHandlerOfMessagesMayUseTheFlow) {
+  flow fl{*rt_};
+  std::vector<word> memory(count), other(count);
+  data<word> y{fl, other, "y"};
+  auto const seen = std::make_shared<std::string>();
+  set_log_handler([&y, seen](log_message const& one) {
+    static_cast<void>(y.host());
+    *seen = one.text;
+  });
+  {
+    data<word> x{fl, memory, "x"};
+    fl.post(stir(x));
+    rt_->wait_idle();
+  }
+  set_log_handler({});
+  EXPECT_THAT(*seen, HasSubstr("data 'x' ended"));
 }
 
 // requirement
