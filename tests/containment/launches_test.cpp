@@ -230,8 +230,8 @@ TEST_P(LostLaunches, ALossWhileABatchIsPrepared) {
                                      {.after = {set}, .repeatable = true});
     // A worker may launch it before the call fails, and a task that may have begun runs again only
     // if it is repeatable.
-    ticket const last = rt().submit(
-        nothing(), {.device = first, .after = {twice}, .repeatable = GetParam() != 0});
+    ticket const last =
+        rt().submit(nothing(), {.device = first, .after = {twice}, .repeatable = GetParam() != 0});
     ticket const back = rt().submit(x.copy_to(std::span{result}), {.after = {set, twice, last}});
     rt().pump();
     EXPECT_EQ(ending_of(back), ending::well) << nth;

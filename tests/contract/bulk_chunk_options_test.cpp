@@ -12,6 +12,7 @@
 #include <flotilla/testing/fault_injection.hpp>
 
 #include "contract/chunk_fixture.hpp"
+#include "support/scale.hpp"
 
 namespace flotilla::test {
 namespace {
@@ -95,7 +96,7 @@ TEST_P(BulkChunkOptions, BulksOfSeveralThreads) {
   start_with(64);
   measure_count();
   counting const kernel = count();
-  constexpr std::size_t threads = 4, bulks = 4, size = 20'000;
+  constexpr std::size_t threads = 4, bulks = 4, size = sanitized ? 4000 : 20'000;
   std::array<device_buffer<word>, threads> counters{zeros(size, first()), zeros(size, last()),
                                                     zeros(size, first()), zeros(size, last())};
   {
@@ -197,7 +198,7 @@ TEST_P(BulkChunkOptions, ASlowDeviceTakesFewerItems) {
   std::uint64_t const before = rt().counters(last()).tasks;
   std::uint64_t const pulled = sum_of(&device_counters::pulled);
   testing::slow_kernels(rt().devices()[last().value], 1000);
-  constexpr std::size_t many = 100'000;
+  constexpr std::size_t many = sanitized ? 30'000 : 100'000;
   submit_bulk(rt(), program().add.over(1, 1), many, [&](std::size_t) {
     return std::tuple{sum.data(), 1u};
   }).wait();

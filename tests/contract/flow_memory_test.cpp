@@ -8,6 +8,7 @@
 #include <flotilla/testing/fault_injection.hpp>
 
 #include "contract/flow_fixture.hpp"
+#include "support/scale.hpp"
 
 namespace flotilla::test {
 namespace {
@@ -85,7 +86,7 @@ TEST_P(FlowMemory, FullWindowsDoNotCountUsesAgain) {
   auto const stir_it = other.load(flow_kernels).kernel(flow_kernels.stir_words).over(size, 32);
   words host = iota(size);
   word_data x{own, host, "x"};
-  constexpr std::uint32_t tasks = 3000;
+  constexpr std::uint32_t tasks = sanitized ? 300 : 3000;
   for (std::uint32_t i = 0; i < tasks; ++i) {
     own.post(stir_it(update(x), static_cast<std::uint32_t>(size), i), {.device = last()});
   }

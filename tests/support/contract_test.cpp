@@ -2,10 +2,53 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/contract_test.hpp"
 
+#include <sstream>
+#include <string_view>
+#include <utility>
+
 #include "support/kept_contexts.hpp"
 #include "support/scale.hpp"
 
 namespace flotilla::test {
+
+namespace {
+
+constexpr char const* suite_prefix(tbb_threads threads) {
+  switch (threads) {
+    case tbb_threads::all: return "all_tbb_threads/";
+    case tbb_threads::one: return "one_tbb_thread/";
+    case tbb_threads::none: break;
+  }
+  return "no_tbb_thread/";
+}
+
+std::string name_of(arrangement const& each) {
+  return "devices" + std::to_string(each.devices) + "_workers" + std::to_string(each.workers);
+}
+
+/// Whether some text matches both patterns. A `*` stands for any text, and a `?` for one character.
+bool have_common_match(std::string_view a, std::string_view b) {
+  if (a.starts_with('*') || b.starts_with('*')) {
+    if (!a.starts_with('*')) { std::swap(a, b); }
+    return have_common_match(a.substr(1), b) || (!b.empty() && have_common_match(a, b.substr(1)));
+  }
+  if (a.empty() || b.empty()) { return a.empty() && b.empty(); }
+  bool const same = a[0] == b[0] || a[0] == '?' || b[0] == '?';
+  return same && have_common_match(a.substr(1), b.substr(1));
+}
+
+/// Whether GoogleTest's filter may select a test whose name matches `names`.
+bool may_run(std::string_view names) {
+  std::string const filter = GTEST_FLAG_GET(filter);
+  std::istringstream wanted{filter.substr(0, filter.find('-'))};
+  if (filter.starts_with('-') || filter.empty()) { return true; }
+  for (std::string each; std::getline(wanted, each, ':');) {
+    if (have_common_match(each, names)) { return true; }
+  }
+  return false;
+}
+
+}  // namespace
 
 void PrintTo(arrangement const& value, std::ostream* out) {
   constexpr char const* names[] = {"all threads of oneTBB", "one thread of oneTBB",
@@ -15,18 +58,22 @@ void PrintTo(arrangement const& value, std::ostream* out) {
 }
 
 std::string arrangement_name(::testing::TestParamInfo<arrangement> const& info) {
-  return "devices" + std::to_string(info.param.devices) + "_workers" +
-         std::to_string(info.param.workers);
+  return name_of(info.param);
 }
 
 std::vector<arrangement> arrangements(tbb_threads threads) {
   // Sanitizers are several times slower than a release build, so they try fewer arrangements.
-  // GoogleTest registers a test for each arrangement, in every child process too.
   std::vector<int> const numbers_of_workers =
       sanitized ? std::vector{0, 8} : std::vector{0, 1, 2, 8};
   std::vector<arrangement> all;
   for (int const devices : {1, 2, 4}) {
-    for (int const workers : numbers_of_workers) { all.push_back({devices, workers, threads}); }
+    for (int const workers : numbers_of_workers) {
+      arrangement const each{devices, workers, threads};
+      // GoogleTest takes a second to register the tests of all arrangements under a sanitizer, and
+      // a child process runs only one test.
+      std::string const names = suite_prefix(threads) + std::string{"*/"} + name_of(each);
+      if (may_run(names)) { all.push_back(each); }
+    }
   }
   return all;
 }

@@ -12,6 +12,7 @@
 
 #include "support/eventually.hpp"
 #include "support/launch_gate.hpp"
+#include "support/scale.hpp"
 #include "trace_fixture.hpp"
 #include "trace_report.hpp"
 
@@ -198,7 +199,7 @@ TEST_P(TraceOpenTasks, TracesEndWhileThreadsSubmit) {
     });
   }
   std::uint64_t unfinished = 0;
-  for (int i = 0; i < 20; ++i) {
+  for (int i = 0; i < (sanitized ? 5 : 20); ++i) {
     trace writing{rt(), {.file = file()}};
     std::this_thread::sleep_for(std::chrono::milliseconds{5});
     trace_summary const summary = writing.end();

@@ -5,8 +5,8 @@
 // not an image.
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <random>
 #include <span>
 #include <string_view>
@@ -179,7 +179,8 @@ TEST_F(NoImage, DamagedHeadersAreNeverReadPastTheEnd) {
 
 TEST_F(NoImage, OtherSharedObjectsAndFatbinsAreNotRecognised) {
   std::ifstream file{"/proc/self/exe", std::ios::binary};
-  std::vector<char> const program{std::istreambuf_iterator<char>{file}, {}};
+  std::vector<char> program(std::filesystem::file_size("/proc/self/exe"));
+  file.read(program.data(), static_cast<std::streamsize>(program.size()));
   expect_refused(program);
   if (test_kernel_language_kernels.gpu != nullptr) {
     EXPECT_FALSE(loaded_image::recognised(test_kernel_language_kernels.gpu));
