@@ -55,11 +55,9 @@
 #include <flotilla/task/per_device.hpp>
 #include <flotilla/task/placement.hpp>
 #include <flotilla/task/recording.hpp>
-#include <flotilla/task/reservation.hpp>
 #include <flotilla/task/stop_option.hpp>
 #include <flotilla/task/task_id.hpp>
 #include <flotilla/task/task_options.hpp>
 #include <flotilla/task/ticket.hpp>
-#include <flotilla/task/wait_any_of.hpp>
 #include <flotilla/trace.hpp>
 #include <flotilla/version.hpp>

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include <flotilla/task/completion.hpp>
-#include <flotilla/task/wait_any_of.hpp>
 
 #include "contract/continuation.hpp"
 #include "support/contract_test.hpp"
@@ -210,41 +209,6 @@ TEST_P(WaitSeveral, IdsThatNameNoTaskAreRefusedByNumber) {
     EXPECT_THAT(thrown<invalid_argument>([&] { (void)wait_any_for(ids, std::chrono::seconds{1}); }),
                 is_named);
   }
-}
-
-/// An object of an application that contains a ticket.
-struct seat {
-  int number;
-  ticket done;
-};
-
-// requirement: `wait_any_of` finds the object whose task has ended. It skips objects without a task
-TEST_P(WaitSeveral, WaitAnyOfTakesObjectsWithTickets) {
-  held_word word{rt()};
-  std::vector<seat> seats(9);
-  for (int i = 0; i < 9; ++i) { seats[static_cast<std::size_t>(i)].number = i; }
-  auto const done = &seat::done;
-  EXPECT_THROW((void)wait_any_of(seats, done), invalid_argument) << "no seat has a task";
-  for (std::size_t const i : {3u, 7u}) {
-    seats[i].done = rt().submit(word.launch_of(program()), {.device = last()});
-  }
-  auto const now = [] { return std::chrono::steady_clock::now(); };
-  EXPECT_TRUE(wait_any_of_until(seats, now() + std::chrono::milliseconds{2}, done) == seats.end());
-  // A CPU device runs one kernel at a time, so another task needs another device.
-  if (device_count() > 1) {
-    seats[5].done = rt().submit([](task_context&) { throw my_error{}; }, {.device = first()});
-    EXPECT_EQ(wait_any_of(seats, done)->number, 5);
-    EXPECT_THROW(seats[5].done.wait(), my_error);
-    seats[5].done = {};
-  }
-  word.release();
-  seats[3].done.wait();
-  EXPECT_EQ(wait_any_of(seats, done)->number, 3);
-  // Ids, a projection to a reference, and a constant range work too.
-  std::vector<seat> const& constant = seats;
-  auto const id = [](seat const& each) { return each.done.id(); };
-  EXPECT_EQ(wait_any_of(constant, id)->number, 3);
-  EXPECT_EQ(wait_any_of_until(constant, now(), id)->number, 3);
 }
 
 // requirement: the same task may occur several times. `wait_any` returns when it ends, and then

@@ -148,7 +148,6 @@ requires(sizeof...(Tasks) > 0 && detail::tasks<Tasks...>) [[nodiscard]] completi
 /// Waits until one of the tasks has ended, successfully or not. The caller helps as in
 /// ticket::wait. While there is nothing to do, the wait policies of the tasks' devices determine
 /// how the caller waits (see wait_policy).
-/// For tickets that lie in objects, see wait_any_of.
 /// @return The lowest index of a task that has ended. The ticket of this task has the error. The
 ///         same task may occur several times.
 /// @throws invalid_argument  `tasks` is empty, or an entry names no task.

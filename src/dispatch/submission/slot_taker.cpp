@@ -124,13 +124,6 @@ class slot_taker::all_windows_wait {
     return taker_.waiter_.with().devices.help(state.filter(), scarce_,
                                               [this] { return scarce().slots.returns() != seen_; });
   }
-  /// Ends the tasks that have completed, so that their slots become free. Runs no callable unless
-  /// some thread waits for it.
-  void collect() const {
-    if (taker_.inside_callable()) { return; }
-    static_cast<void>(taker_.waiter_.with().devices.help(
-        no_callables, device_of(scarce()), [this] { return scarce().slots.returns() != seen_; }));
-  }
   [[nodiscard]] bool runs_continuations() const noexcept { return taker_.runs_continuations(); }
   void idle(backoff& state, waiter::deadline) const {
     policy_table const& policies = taker_.waiter_.with().policies;
@@ -218,27 +211,6 @@ void slot_taker::take_all(std::span<unsigned const> devices, priority_level leve
 bool slot_taker::try_take_all(std::span<unsigned const> devices, priority_level level,
                               std::span<slot_address> slots) const {
   return all_windows_wait{*this, devices, level, slots}.done();
-}
-
-bool slot_taker::try_reserve(std::span<unsigned const> devices,
-                             std::span<slot_address> slots) const {
-  tasks().add_reserved(slots.size());
-  try {
-    all_windows_wait wait{*this, devices, 0, slots};
-    if (wait.done()) { return true; }
-    wait.collect();
-    if (wait.done()) { return true; }
-  } catch (...) {
-    tasks().remove_reserved(slots.size());
-    throw;
-  }
-  tasks().remove_reserved(slots.size());
-  return false;
-}
-
-void slot_taker::give_back_reserved(std::span<slot_address const> slots) const noexcept {
-  give_back(slots);
-  tasks().remove_reserved(slots.size());
 }
 
 void slot_taker::give_back(std::span<slot_address const> slots) const noexcept {

@@ -46,16 +46,8 @@ class slot_taker {
   /// Like `take_all`, but gives up at once. @return false if a window has too few free slots.
   [[nodiscard]] bool try_take_all(std::span<unsigned const> devices, priority_level level,
                                   std::span<slot_address> slots) const;
-  /// Like `take_all`, but returns false if a window has too few free slots after the ended tasks
-  /// have given back theirs. Counts the slots as reserved. `devices` may contain
-  /// task_table::shared_place().
-  [[nodiscard]] bool try_reserve(std::span<unsigned const> devices,
-                                 std::span<slot_address> slots) const;
-  /// Counts a reserved slot as no longer reserved. Call it after the slot was opened.
-  void note_used(slot_address) const noexcept { tasks().remove_reserved(1); }
   /// Gives back unused slots. Ignores no_slot.
   void give_back(std::span<slot_address const> slots) const noexcept;
-  void give_back_reserved(std::span<slot_address const> slots) const noexcept;
 
  private:
   class window_wait;

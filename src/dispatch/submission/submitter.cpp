@@ -169,7 +169,6 @@ template <class What, class Options, class Source>
         wait_predictor::of_this_thread().on_submit(owner_.number, address, generation);
     if (will_wait && to.inbound != nullptr && predicts_waits_) { to.inbound->expect_waiter(); }
   }
-  source.used(address);
   if constexpr (std::is_same_v<What, chunk_of_items const>) { inbox.expect_chunks(); }
   inbox.push(address);
   to.announce();
@@ -186,7 +185,6 @@ bool submitter::submit(What& what, Options const& options, when_full if_full,
       return slots.take(to, inbox, if_full);
     }
     void give_back(place const& to, slot_address slot) const noexcept { to.slots.give_back(slot); }
-    void used(slot_address) const noexcept {}
   };
   return submit_to(what, options, ticket, window_slots{slots_, if_full});
 }
@@ -224,7 +222,6 @@ struct submitter::slots_of_bulk {
     in.add_task({address, static_cast<std::uint32_t>(generation)});
     return generation;
   }
-  void used(slot_address) const noexcept {}
 };
 
 template <class What>
@@ -250,33 +247,5 @@ template void submitter::submit_records(chunk_of_items const&, task_options cons
 template void submitter::submit_item(launch const&, task_options const&, bulk&, std::size_t) const;
 template void submitter::submit_item(detail::memory_command const&, task_options const&, bulk&,
                                      std::size_t) const;
-
-template <class What>
-void submitter::submit_reserved(What& what, task_options const& options, reserved_slots& slots,
-                                ticket& ticket) const {
-  struct reserved {
-    submitter const& owner;
-    reserved_slots& slots;
-    std::string_view label;
-    [[nodiscard]] slot_address take(place const& to, inbox&) const {
-      slot_address const slot = slots.find(to.index);
-      if (slot == no_slot) { owner.refuse_unreserved(to, label); }
-      return slot;
-    }
-    void give_back(place const&, slot_address) const noexcept {}  // the slot stays reserved
-    void used(slot_address slot) const noexcept {
-      slots.remove(slot);
-      owner.slots_.note_used(slot);
-    }
-  };
-  submit_to(what, options, &ticket, reserved{*this, slots, options.label});
-}
-
-template void submitter::submit_reserved(launch const&, task_options const&, reserved_slots&,
-                                         ticket&) const;
-template void submitter::submit_reserved(detail::memory_command const&, task_options const&,
-                                         reserved_slots&, ticket&) const;
-template void submitter::submit_reserved(callable&, task_options const&, reserved_slots&,
-                                         ticket&) const;
 
 }  // namespace flotilla::dispatch

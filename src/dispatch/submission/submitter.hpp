@@ -13,14 +13,12 @@
 #include <flotilla/device/device.hpp>
 #include <flotilla/runtime.hpp>
 #include <flotilla/task/placement.hpp>
-#include <flotilla/task/reservation.hpp>
 #include <flotilla/task/ticket.hpp>
 
 #include "dispatch/check/submit_checks.hpp"
 #include "dispatch/fault/usage_guard.hpp"
 #include "dispatch/recording/replayed_part.hpp"
 #include "dispatch/submission/option_types.hpp"
-#include "dispatch/submission/reserved_slots.hpp"
 #include "dispatch/submission/slot_taker.hpp"
 #include "dispatch/submission/validation.hpp"
 
@@ -85,18 +83,6 @@ class submitter {
     return placement_ == nullptr ? places_.any() : choose_freely(full(options));
   }
 
-  // ---- for tasks that take reserved slots ----
-
-  /// Takes all wanted slots or none. @return false if a window has too few free slots.
-  /// @throws the exceptions of flotilla::try_reserve
-  [[nodiscard]] bool try_reserve(std::span<reserved_tasks const> wanted,
-                                 reserved_slots& slots) const;
-  /// Submits a task like `submit`, but takes a slot out of `slots`.
-  /// @throws invalid_argument  `slots` has no slot for the place of the task.
-  template <class What>
-  void submit_reserved(What& what, task_options const& options, reserved_slots& slots,
-                       ticket& ticket) const;
-
   // ---- for several tasks: take all slots, then fill all, open all, and publish all ----
 
   void fill(slot_address slot, replayed_part const& what, task_options const& options) const;
@@ -121,18 +107,14 @@ class submitter {
   [[nodiscard]] std::vector<task_name> callables_inside() const;
 
  private:
-  /// The implementation of `submit`, `submit_item` and `submit_reserved`.
-  /// @param source  Has `take(place, inbox)`, which returns a slot or no_slot; `give_back(slot)`,
-  /// if the task is refused after all; and `used(slot)`, after the slot was opened. The source of
-  /// an item also has `open(task, side, slot, device)`, which opens the slot.
+  /// The implementation of `submit` and `submit_item`.
+  /// @param source  Has `take(place, inbox)`, which returns a slot or no_slot, and
+  /// `give_back(place, slot)`, if the task is refused after all. The source of an item also has
+  /// `open(task, side, slot, device)`, which opens the slot.
   /// @return false if `take` returned no_slot.
   template <class What, class Options, class Source>
   bool submit_to(What& what, Options const& options, ticket* ticket, Source const& source) const;
   struct slots_of_bulk;
-  /// Returns the index of the place whose window has the wanted slots.
-  /// @throws invalid_argument, unknown_device
-  [[nodiscard]] unsigned reserved_place(reserved_tasks const& wanted) const;
-  [[noreturn]] void refuse_unreserved(place const& to, std::string_view label) const;
 
   /// Asks the placement for the place of a task that may run on any device.
   [[nodiscard]] place const& choose_freely(task_options const& options) const;

@@ -16,15 +16,8 @@ task_table::task_table(std::span<std::size_t const> windows, std::size_t shared_
 }
 
 bool task_table::any_open() const noexcept {
-  bool const any_used =
-      std::any_of(pools_.begin(), pools_.end(), [](auto const& pool) { return pool->any_used(); });
-  if (!any_used || reserved_.load(std::memory_order_relaxed) == 0) { return any_used; }
-  bool found = false;
-  for_each_held([&found](slot_address) {
-    found = true;
-    return false;
-  });
-  return found;
+  return std::any_of(pools_.begin(), pools_.end(),
+                     [](auto const& pool) { return pool->any_used(); });
 }
 
 std::uint64_t task_table::oldest_epoch(std::uint64_t current) const noexcept {

@@ -96,17 +96,8 @@ class task_table {
   void for_each_held(Visit&& visit) const {
     for_each_that([](generation_word word) { return word.holds_task(); }, visit);
   }
-  /// Returns whether any slot holds a task. Reads one cache line per 32 slots, or every slot while
-  /// slots are reserved.
+  /// Returns whether any slot is taken. Reads one cache line per 32 slots.
   [[nodiscard]] bool any_open() const noexcept;
-  /// Counts the slots that are taken but will not be opened soon. Call `add_reserved` before the
-  /// slots are taken, and `remove_reserved` after a slot was opened or given back.
-  void add_reserved(std::size_t slots) const noexcept {
-    reserved_.fetch_add(slots, std::memory_order_relaxed);
-  }
-  void remove_reserved(std::size_t slots) const noexcept {
-    reserved_.fetch_sub(slots, std::memory_order_relaxed);
-  }
   /// Returns the epoch of the oldest open task, or `current` if no task is open.
   [[nodiscard]] std::uint64_t oldest_epoch(std::uint64_t current) const noexcept;
   /// Returns whether the slot holds a task of `epoch` or an earlier epoch.
@@ -118,8 +109,7 @@ class task_table {
   void for_each_that(Condition const& condition, Visit& visit) const;
 
   std::vector<std::unique_ptr<slot_pool>> pools_;
-  std::vector<slot*> slots_;                      // the first slot of each pool, for a fast `at`
-  mutable std::atomic<std::size_t> reserved_{0};  // written by any thread
+  std::vector<slot*> slots_;  // the first slot of each pool, for a fast `at`
 };
 
 template <class Condition, class Visit>
