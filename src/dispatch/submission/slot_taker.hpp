@@ -61,7 +61,6 @@ class slot_taker {
   /// must, because a host task in the window may run only there.
   [[nodiscard]] bool runs_continuations() const noexcept;
   [[noreturn]] void refuse_full(place const& full) const;
-  [[nodiscard]] task_table const& tasks() const noexcept { return waiter_.with().shared.tasks; }
 
   waiter const& waiter_;
   usage_guard const& usage_;
