@@ -3,6 +3,8 @@
 #include "machine.hpp"
 
 #include <algorithm>
+#include <cstdlib>
+#include <stdexcept>
 #include <thread>
 
 namespace flotilla::bench {
@@ -14,6 +16,14 @@ context::choice const& machine() {
 
 std::string first_devices(int count) {
   context::choice const& all = machine();
+  if (all.devices.front().part >= 0) {  // only the whole specification describes green contexts
+    if (all.devices.size() != static_cast<std::size_t>(count)) {
+      throw std::runtime_error{"FLOTILLA_DEVICES divides a device into " +
+                               std::to_string(all.devices.size()) + " parts, but " +
+                               std::to_string(count) + " are measured"};
+    }
+    return std::getenv("FLOTILLA_DEVICES");
+  }
   if (all.api->kind == device_kind::cpu) { return "cpu:" + std::to_string(count); }
   std::string spec = "cuda:";
   for (int i = 0; i < count; ++i) {

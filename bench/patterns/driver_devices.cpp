@@ -34,6 +34,11 @@ void driver_devices::scope::change_to(unsigned device) {
 
 driver_devices::driver_devices(int count) : api_{machine().api} {
   std::vector<device> const& devices = machine().devices;
+  if (devices.front().part >= 0) {
+    throw std::runtime_error{
+        "the variants streams, graph and relaunch cannot use green contexts; add --variants "
+        "flotilla,recording"};
+  }
   for (int i = 0; i < count; ++i) {
     parts_.push_back({.context = std::make_unique<context::context_handle>(
                           api_, devices.at(static_cast<std::size_t>(i)), device_settings{})});

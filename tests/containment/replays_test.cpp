@@ -61,6 +61,32 @@ TEST_P(LostReplays, AReplayInFlightFails) {
   EXPECT_EQ(read(others), std::vector<word>(n, 3));
 }
 
+// requirement: if a device is lost, the part of a replay that waits for it on another device goes
+// on, so that device runs other tasks; the replay fails, and the next one is right
+TEST_P(LostReplays, APartThatWaitsForALostDeviceGoesOn) {
+  start();
+  device_buffer<word> counters = zeros(1, first), others = zeros(1, second);
+  recording steps{rt()};
+  recorded_task const ahead = steps.add(count(counters, 0));
+  steps.add(count(others, 0), {.after = {ahead}});
+  steps.replay().wait();
+  testing::hang_kernel(rt().devices()[0], 1);
+  ticket const hit = steps.replay();
+  rt().pump();
+  EXPECT_TRUE(pumping(rt(), [&] {
+    devices().crash(0);
+    return hit.ready();
+  }));
+  EXPECT_NE(ending_of(hit), ending::well);
+  testing::clear_faults();
+  rt().wait_idle();
+  rt().submit(nothing(), {.device = second}).wait();
+  word const before = read_one(counters, 0), before_other = read_one(others, 0);
+  steps.replay().wait();
+  EXPECT_EQ(read_one(counters, 0), before + 1);
+  EXPECT_EQ(read_one(others, 0), before_other + 1);
+}
+
 // requirement: replays behind one that may have run had not begun, so they run on the successor
 TEST_P(LostReplays, ReplaysThatHadNotBegunRun) {
   start();

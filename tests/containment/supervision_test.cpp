@@ -192,6 +192,23 @@ TEST_P(Supervision, ADeviceThatHangsIsReplaced) {
   EXPECT_THAT(text, HasSubstr("Its worker process is ended and replaced"));
 }
 
+// requirement: a device is not stuck because a part of a replay waits there for another device
+TEST_P(Supervision, ADeviceThatWaitsForAHangingOneIsKept) {
+  start({.stuck_after = 200ms});
+  ::testing::internal::CaptureStderr();
+  recording steps{rt()};
+  recorded_task const ahead = steps.add(nothing(), {.device = first});
+  steps.add(nothing(), {.device = second, .after = {ahead}});
+  steps.replay().wait();
+  testing::hang_kernel(rt().devices()[0], 1);
+  ticket const hung = steps.replay();
+  EXPECT_THROW(hung.wait(), error);
+  rt().wait_idle();
+  steps.replay().wait();
+  EXPECT_EQ(devices().replacements(), 1);
+  static_cast<void>(::testing::internal::GetCapturedStderr());
+}
+
 // requirement: bad values are refused by name, in code and in text
 TEST(RestartOptions, BadValuesAreRefused) {
   FLOTILLA_NEED_CPU_DRIVER();

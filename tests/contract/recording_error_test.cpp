@@ -138,7 +138,7 @@ TEST_P(RecordingErrors, ReplayWaitsWhileAWindowIsFull) {
   host_buffer<std::uint32_t> value = word(0);
   recording steps{rt()};
   recorded_task before = steps.add(step(value, 1, 1), {.device = first()});
-  for (int i = 1; i < 10; ++i) {  // five graphs on each of two devices
+  for (int i = 1; i < 10; ++i) {
     before =
         steps.add(step(value, 1, 1), {.device = i % 2 == 0 ? first() : last(), .after = {before}});
   }
@@ -173,21 +173,21 @@ TEST_P(RecordingErrors, ReplayWaitsWhileAWindowIsFull) {
   EXPECT_EQ(value[0], 2000u) << "a graph of the refused replay ran";
 }
 
-// requirement: a replay is refused if its recording has more graphs on a device than the window has
-// slots
-TEST_P(RecordingErrors, RecordingOfTooManyGraphsIsRefused) {
-  if (device_count() < 2) { GTEST_SKIP() << "needs 2 devices"; }
+// requirement: a chain that changes between two devices any number of times needs one graph on each
+// device, so it is not limited by the window
+TEST_P(RecordingErrors, ChangesOfDeviceAreNotLimited) {
   auto changed = options();
   changed.window = 64;
   start(changed);
+  host_buffer<std::uint32_t> value = word(0);
   recording steps{rt()};
-  recorded_task before = steps.add(program().nothing.with_shape({1}, {1})(), {.device = first()});
+  recorded_task before = steps.add(step(value, 1, 1), {.device = first()});
   for (int i = 1; i < 200; ++i) {
-    before = steps.add(program().nothing.with_shape({1}, {1})(),
-                       {.device = i % 2 == 0 ? first() : last(), .after = {before}});
+    before =
+        steps.add(step(value, 1, 1), {.device = i % 2 == 0 ? first() : last(), .after = {before}});
   }
-  EXPECT_THAT(thrown<invalid_argument>([&] { static_cast<void>(steps.replay()); }),
-              AllOf(HasSubstr("window"), HasSubstr("64")));
+  steps.replay().wait();
+  EXPECT_EQ(value[0], 200u);
 }
 
 // requirement: a replay fails if its predecessor failed. Arguments that were set before the failed

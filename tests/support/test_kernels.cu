@@ -65,6 +65,35 @@ extern "C" __global__ void await_number(unsigned long long const* counter,
 #endif
 }
 
+struct exchange_needs {
+  unsigned levels[32];
+};
+
+// Does the same as the exchange kernel on GPUs (builtin_functions::exchange), in one thread.
+extern "C" __global__ void exchange_words(unsigned long long* words, unsigned long long const* base,
+                                          unsigned own, unsigned level, exchange_needs needs) {
+  if (threadIdx.x != 0) { return; }
+  constexpr unsigned words_apart = 8;
+#ifdef __CUDACC__
+  __threadfence_system();
+  ((unsigned long long volatile*)words)[own * words_apart] = *base + level;
+  for (unsigned i = 0; i < 32; ++i) {
+    if (needs.levels[i] == 0) { continue; }
+    while (((unsigned long long const volatile*)words)[i * words_apart] <
+           *base + needs.levels[i] - 1) {}
+  }
+#else
+  __atomic_store_n(words + own * words_apart, *base + level, __ATOMIC_RELEASE);
+  for (unsigned i = 0; i < 32; ++i) {
+    if (needs.levels[i] == 0) { continue; }
+    while (__atomic_load_n(words + i * words_apart, __ATOMIC_ACQUIRE) <
+           *base + needs.levels[i] - 1) {
+      __nanosleep(1000);
+    }
+  }
+#endif
+}
+
 extern "C" __global__ void increment_all(unsigned* values, unsigned count) {
   unsigned const i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < count) { values[i] += 1; }

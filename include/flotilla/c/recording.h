@@ -94,8 +94,8 @@ FLOTILLA_C_EXPORT flotilla_status flotilla_record_fill(flotilla_recording record
 
 /** Makes the CUDA graphs of a recording. Without this call, the first replay makes them. No task
  * can be added afterwards. A second call does nothing.
- * Returns  FLOTILLA_INVALID_ARGUMENT (the recording has no task, or needs more graphs on a device
- *          than the window of the device allows), FLOTILLA_INVALID_HANDLE, FLOTILLA_DRIVER_ERROR
+ * Returns  FLOTILLA_INVALID_ARGUMENT (the recording has no task, or uses several GPUs although the
+ *          setting device_side_waits of one of them is false), FLOTILLA_INVALID_HANDLE, FLOTILLA_DRIVER_ERROR
  *          (the text names the task), FLOTILLA_WOULD_DEADLOCK (only inside a function of a task),
  *          FLOTILLA_RUNTIME_CLOSED, FLOTILLA_POISONED, FLOTILLA_USED_AFTER_FORK. The call can be
  *          repeated.

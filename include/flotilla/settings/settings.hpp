@@ -109,7 +109,8 @@ struct FLOTILLA_EXPORT device_settings {
   /// "device_side_waits": whether tasks of the device may wait for a task of another device in a
   /// kernel of one thread, which is faster than a wait in the stream. The default is true. Set it
   /// to false if blocks of your kernels wait for each other although their launch is not
-  /// cooperative: such a launch may need the place of a waiting kernel (docs/settings.md).
+  /// cooperative: such a launch may need the place of a waiting kernel (docs/settings.md). A
+  /// recording over several GPUs needs it.
   std::optional<bool> device_side_waits{};
   /// "numa_placement": whether workers that drive the device, and pinned memory that only this
   /// device uses, prefer the NUMA node of the device. The default is true. A device for which this

@@ -40,17 +40,17 @@ struct replay_options {
   std::string_view label{};  ///< used in error messages; the runtime copies it
   int priority = 0;          ///< see task_options::priority
   /// If the replay has not begun by this time, it ends with timed_out and never runs. It ends when
-  /// its predecessors and the replays before it have ended. Only for recordings with one graph,
-  /// because the graphs of a replay begin at different times. A replay with a deadline can also be
-  /// cancelled (ticket::cancel). See task_options::deadline.
+  /// its predecessors and the replays before it have ended. Only for recordings of one
+  /// device: of several graphs, some may have begun when the deadline passes. A replay with a
+  /// deadline can also be cancelled (ticket::cancel). See task_options::deadline.
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
 };
 
 /// Launches, copies and fills with dependencies. They are described once and can be submitted any
 /// number of times, with the same arguments or with new ones. The recording becomes one CUDA graph
-/// for each device. A device needs one more graph each time that dependencies lead from the device
-/// to another device and back. A replay submits one task for each graph, and launches the graphs
-/// without making them again.
+/// for each device. A replay submits one task for each graph, and launches the graphs without
+/// making them again. The graphs of several GPUs wait for each other in kernels of one warp, so a
+/// recording over several GPUs needs the setting `device_side_waits` (docs/settings.md).
 ///
 /// Order     `after` determines the order of tasks. If more than 64 tasks could begin at once, or
 ///           if more than 64 tasks depend on the same task, these tasks run as 64 chains. The
@@ -100,8 +100,8 @@ class FLOTILLA_EXPORT recording {
   /// Makes the graphs. Without this call, the first replay makes them. After the graphs are made,
   /// `add` throws invalid_argument. A second call does nothing. The call performs one control
   /// operation on each device.
-  /// @throws invalid_argument  The recording has no task, or it needs more graphs on one device
-  ///                           than the window of the device allows.
+  /// @throws invalid_argument  The recording has no task; or it uses several GPUs, and the setting
+  ///                           `device_side_waits` of one of them is false.
   /// @throws driver_error      The driver refuses a task (the message names the task), or memory is
   ///                           exhausted. The call has released everything that it made. The call
   ///                           can be repeated, for example after `set`.

@@ -59,4 +59,10 @@ class green_context {
   stream_group streams_;
 };
 
+/// Returns whether the handle names a context or a green context.
+[[nodiscard]] inline bool is_any_context(CUcontext handle) {
+  return handle != nullptr &&
+         (context::table().find(handle) || green_context::table().find(handle));
+}
+
 }  // namespace flotilla::cpu_driver

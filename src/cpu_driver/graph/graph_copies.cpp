@@ -3,8 +3,8 @@
 
 // Copy nodes and fill nodes of graphs.
 #include "cpu_driver/base/raw_enum.hpp"
-#include "cpu_driver/context/context.hpp"
 #include "cpu_driver/context/copies.hpp"
+#include "cpu_driver/context/green_context.hpp"
 #include "cpu_driver/graph/node_params.hpp"
 
 namespace flotilla::cpu_driver {
@@ -24,12 +24,10 @@ CUresult read(CUmemorytype const& type, void const* host, CUdeviceptr device, st
   }
 }
 
-bool is_context(CUcontext handle) { return handle != nullptr && context::table().find(handle); }
-
 }  // namespace
 
 CUresult set_copy(copy_work& work, CUDA_MEMCPY3D const& wanted, CUcontext context) {
-  if (!is_context(context)) { return CUDA_ERROR_INVALID_CONTEXT; }
+  if (!is_any_context(context)) { return CUDA_ERROR_INVALID_CONTEXT; }
   std::size_t const bytes = wanted.WidthInBytes;
   if (bytes == 0 || wanted.Height == 0 || wanted.Depth == 0) { return CUDA_ERROR_INVALID_VALUE; }
   if (wanted.Height > 1 || wanted.Depth > 1 ||
@@ -52,7 +50,7 @@ CUresult set_copy(copy_work& work, CUDA_MEMCPY3D const& wanted, CUcontext contex
 }
 
 CUresult set_fill(fill_work& work, CUDA_MEMSET_NODE_PARAMS const& wanted, CUcontext context) {
-  if (!is_context(context)) { return CUDA_ERROR_INVALID_CONTEXT; }
+  if (!is_any_context(context)) { return CUDA_ERROR_INVALID_CONTEXT; }
   unsigned const width = wanted.elementSize;
   if ((width != 1 && width != 2 && width != 4) || wanted.width == 0 || wanted.height == 0) {
     return CUDA_ERROR_INVALID_VALUE;

@@ -7,6 +7,7 @@
 #include "cpu_driver/base/raw_enum.hpp"
 #include "cpu_driver/context/context.hpp"
 #include "cpu_driver/context/context_stack.hpp"
+#include "cpu_driver/context/green_context.hpp"
 #include "cpu_driver/memory/memory_map.hpp"
 #include "cpu_driver/module/launch_check.hpp"
 #include "cpu_driver/module/module.hpp"
@@ -171,7 +172,7 @@ CUresult set_kernel(kernel_work& work, CUDA_KERNEL_NODE_PARAMS const& wanted, CU
 
 CUresult set_memory_ops(memory_ops_work& work, CUDA_BATCH_MEM_OP_NODE_PARAMS const& wanted) {
   CUcontext const owner = wanted.ctx != nullptr ? wanted.ctx : context_stack::top();
-  if (owner == nullptr || !context::table().find(owner)) { return CUDA_ERROR_INVALID_CONTEXT; }
+  if (!is_any_context(owner)) { return CUDA_ERROR_INVALID_CONTEXT; }
   if (CUresult const status = check_memory_ops(wanted)) { return status; }
   work.operations.assign(wanted.paramArray, wanted.paramArray + wanted.count);
   work.owner = owner;

@@ -59,12 +59,10 @@ void recorded_order::check() {
   is_checked_ = true;
 }
 
-std::vector<memory_access> recorded_order::of_part(
-    std::uint32_t part, std::span<recording_plan::place const> places) const {
+std::vector<memory_access> recorded_order::accesses() const {
   std::vector<memory_access> made;
-  for (std::size_t i = 0; i < tasks_.size() && i < places.size(); ++i) {
-    auto const& used = tasks_[i].task.accesses;
-    if (places[i].part == part) { made.insert(made.end(), used.begin(), used.end()); }
+  for (recorded const& each : tasks_) {
+    made.insert(made.end(), each.task.accesses.begin(), each.task.accesses.end());
   }
   return made;
 }

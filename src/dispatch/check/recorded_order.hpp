@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "dispatch/check/order_history.hpp"
-#include "dispatch/recording/recording_plan.hpp"
 
 namespace flotilla::dispatch {
 
@@ -27,9 +26,8 @@ class recorded_order {
   /// Checks all tasks again if one of them was replaced.
   /// @throws missing_dependency
   void check();
-  /// Returns the memory that the tasks of one part use.
-  [[nodiscard]] std::vector<memory_access> of_part(
-      std::uint32_t part, std::span<recording_plan::place const> places) const;
+  /// Returns the memory that the tasks use.
+  [[nodiscard]] std::vector<memory_access> accesses() const;
 
  private:
   struct recorded {

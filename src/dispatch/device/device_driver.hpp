@@ -87,8 +87,10 @@ class device_driver {
   bool replace_if_lost();
   /// Builds the graph of one part of a recording. The context must be current. @throws driver_error
   [[nodiscard]] std::shared_ptr<recorded_part> build(planned_part const& plan,
-                                                     change_list const& actions) {
-    return replays_.build(plan, actions, memory_.stream());
+                                                     change_list const& actions,
+                                                     std::shared_ptr<replay_group> group,
+                                                     std::uint32_t number_in_group) {
+    return replays_.build(plan, actions, std::move(group), number_in_group, memory_.stream());
   }
   /// Frees the items that no open task can use. The context must be current.
   void free_unused(deferred_free::blocking blocking) { frees_.run(blocking); }

@@ -44,6 +44,7 @@ class late_ends {
   /// changes of replays.
   void end_all() {
     for (waiting_task& each : std::exchange(waiting_, {})) {
+      give_up_replay(each.task, each.why);
       shared_.ends.end(each.task, std::move(each.why));
     }
   }
@@ -61,7 +62,19 @@ class late_ends {
       replayed_part& replay = held_in<replayed_part>(one);
       shared_.recordings.get(replay.part)->defer(std::exchange(replay.changes, change_lists::none));
     }
+    give_up_replay(done.task, done.why);
     shared_.ends.end(done.task, std::move(done.why));
+  }
+
+  /// Lets the other parts of the replay continue, if the task is a part that others wait for.
+  void give_up_replay(slot_address task, std::shared_ptr<failure const> const& why) noexcept {
+    slot& one = shared_.tasks.at(task);
+    if (one.kind != task_kind::recorded) { return; }
+    replayed_part const& replay = held_in<replayed_part>(one);
+    auto const part = shared_.recordings.get(replay.part);
+    if (part == nullptr || part->group() == nullptr) { return; }
+    part->group()->give_up(part->number_in_group(), replay.replay, why);
+    shared_.turns.handled(*part->group(), part->number_in_group(), replay.replay);
   }
 
   /// Also lets the task look as if it were parked on the predecessor for which it waits. So threads

@@ -165,8 +165,8 @@ bool device_driver::pass(helper_filter filter, stop_predicate const& stop) {
   frees_.run_in_pass();
   bool const has_work_left = !starter_.waiting().empty() || !callables_.empty() ||
                              callables_.has_failures() || !staged_.empty() || !events_.empty() ||
-                             !late_.empty() || !end_waits_.empty() || lanes_.any_with_status() ||
-                             intake_.has_left_some();
+                             !late_.empty() || !end_waits_.empty() ||
+                             lanes_.counts().status_batches != 0 || intake_.has_left_some();
   parts_.inbound.set_backlog(has_work_left);
   lanes_.publish_busy();
   return moved;

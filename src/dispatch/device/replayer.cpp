@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dispatch/device/replayer.hpp"
 
+#include <optional>
+#include <string>
 #include <utility>
 
 #include <flotilla/error/error.hpp>
@@ -14,7 +16,10 @@
 namespace flotilla::dispatch {
 
 std::shared_ptr<recorded_part> replayer::build(planned_part const& plan, change_list const& actions,
+                                               std::shared_ptr<replay_group> group,
+                                               std::uint32_t number_in_group,
                                                CUstream memory_stream) {
+  if (group != nullptr) { check_exchanges(*group); }
   auto part = std::make_shared<recorded_part>(
       parts_.context,
       recorded_part::build_args{plan, actions, parts_.shared.kernels, parts_.limits,
@@ -22,21 +27,25 @@ std::shared_ptr<recorded_part> replayer::build(planned_part const& plan, change_
                                 parts_.launcher.slabs(), parts_.page, memory_stream,
                                 [&profiles = parts_.profiles](std::uint32_t kernel) {
                                   return profiles.of(kernel).kernel_ns();
-                                }});
+                                },
+                                std::move(group), number_in_group});
   // Upload the graph now to save time in the first replay. If the device has no memory for the
   // graph, the first launch will report the error.
   parts_.reporter.note(part->upload(memory_stream));
   return part;
 }
 
-unsigned replayer::find_lane(priority_level level, std::span<end_mark const> waits) const {
+unsigned replayer::find_lane(priority_level level, std::span<end_mark const> waits,
+                             bool joint) const {
   if (!parts_.lanes.has_room(level)) { return lane_layout::no_lane; }
   // Prefer the lane of a predecessor, because a stream keeps the order at no cost. That lane may
-  // have an open batch, so the lane must have room for the open batch and the replay.
+  // have an open batch, so the lane must have room for the open batch and the replay. But a part
+  // that others wait for must not be behind other work.
   lane_range const range = lane_layout::launch_lanes_of(level);
   unsigned found = lane_layout::no_lane;
   for (end_mark const mark : waits) {
-    bool const here = mark.device() == parts_.lanes.device() && range.contains(mark.lane());
+    bool const is_of_device = mark.device() == parts_.lanes.device() && range.contains(mark.lane());
+    bool const here = is_of_device && (!joint || is_last(mark));
     if (here && parts_.lanes[mark.lane()].has_room(1 + open_waves::max_batches_of_flush)) {
       found = mark.lane();
     }
@@ -50,8 +59,23 @@ unsigned replayer::find_lane(priority_level level, std::span<end_mark const> wai
 
 bool replayer::start(slot_address task, std::span<end_mark const> waits) {
   slot& one = parts_.shared.tasks.at(task);
-  unsigned const number = find_lane(one.level, waits);
+  replayed_part& replay = held_in<replayed_part>(one);
+  auto const part = parts_.shared.recordings.get(replay.part);
+  replay_group* const group = part->group();
+  unsigned const number = find_lane(one.level, waits, group != nullptr);
   if (number == lane_layout::no_lane) { return false; }
+  if (group != nullptr) {
+    if (auto why = group->failure_of(replay.replay)) [[unlikely]] {
+      parts_.reporter.fail_dependent(task, std::move(why));
+      return true;
+    }
+  }
+  std::optional<launch_turn> turn;
+  if (group != nullptr && !group->has_handled(part->number_in_group(), replay.replay)) {
+    if (std::chrono::steady_clock::now() < passes_until_) [[unlikely]] { return false; }
+    turn = parts_.shared.turns.enter(*group, replay.replay);
+    if (!turn) { return false; }
+  }
   lane& lane = parts_.lanes[number];
   if (cancelled_before_launch(one)) [[unlikely]] {  // only a replay with a deadline
     parts_.reporter.cancel(task);
@@ -61,17 +85,15 @@ bool replayer::start(slot_address task, std::span<end_mark const> waits) {
     parts_.reporter.refuse(task, answer);
     return true;
   }
-  replayed_part& replay = held_in<replayed_part>(one);
-  auto const part = parts_.shared.recordings.get(replay.part);
   if (auto const refused = part->rewrite(replay.changes); !refused.why.ok()) {
     refuse(task, *part, refused);
     return true;
   }
   nvtx_range const range{[&] { return parts_.reporter.describe(task); }};
   lane::batch& batch = lane.begin();
-  if (CUresult const answer = part->enqueue(lane, batch.number); answer != CUDA_SUCCESS) {
+  if (auto const answer = part->enqueue(lane, batch.number, replay.replay); !answer.ok()) {
     lane.cancel();
-    parts_.reporter.refuse(task, {answer, "cuGraphLaunch"});  // keeps changes for the next replay
+    parts_.reporter.refuse(task, answer);  // keeps changes for the next replay
     return true;
   }
   if (replay.changes != change_lists::none) {
@@ -79,11 +101,38 @@ bool replayer::start(slot_address task, std::span<end_mark const> waits) {
   }
   replay.version = part->version();
   batch.tasks[batch.count++] = task;
+  batch.is_joint = group != nullptr;
   lane.commit();
+  if (turn) {
+    parts_.shared.turns.handled(*group, part->number_in_group(), replay.replay);
+    lane.held_for = *turn;
+  }
   parts_.lanes.add(lane, batch);
   parts_.shared.order.mark_launched(
       {&task, 1}, end_mark::of(parts_.lanes.device(), lane.index(), batch.number));
   return true;
+}
+
+bool replayer::is_last(end_mark mark) const {
+  bool const is_open = (parts_.waves.lanes() >> mark.lane() & 1) != 0;
+  return !is_open && parts_.lanes[mark.lane()].last_number() == mark.number();
+}
+
+void replayer::check_exchanges(replay_group const& group) const {
+  if (group.parts() > graph_exchanges::max_parts) {
+    throw invalid_argument("a recording cannot use more than " +
+                           std::to_string(graph_exchanges::max_parts) + " devices, but uses " +
+                           std::to_string(group.parts()));
+  }
+  if (parts_.context.where().kind == device_kind::cpu) { return; }
+  bool const is_on = parts_.context.asked().device_side_waits.value_or(true);
+  if (is_on && parts_.launcher.functions().exchange != nullptr) { return; }
+  throw invalid_argument(
+      "a recording over several devices cannot use " + parts_.context.subject() + ", because " +
+      (is_on ? "flotilla's own kernels could not be loaded there"
+             : "the setting device_side_waits = false forbids kernels that wait for another "
+               "device") +
+      "; make a recording for each device, and order their replays with replay_options::after");
 }
 
 void replayer::refuse(slot_address task, recorded_part const& part,

@@ -3,6 +3,7 @@
 #pragma once
 // Builds the parts of recordings on a device, and replays these parts.
 
+#include <chrono>
 #include <memory>
 #include <span>
 
@@ -34,19 +35,36 @@ class replayer {
 
   /// Builds the graph of one part of a recording. @throws driver_error, std::bad_alloc
   /// @param actions        The actions of all tasks of the recording.
+  /// @param group          The group of the part, or null.
   /// @param memory_stream  A stream that holds no tasks.
   [[nodiscard]] std::shared_ptr<recorded_part> build(planned_part const& plan,
                                                      change_list const& actions,
+                                                     std::shared_ptr<replay_group> group,
+                                                     std::uint32_t number_in_group,
                                                      CUstream memory_stream);
   /// Makes a stream wait for `waits` and puts the replay into the stream. @return false if no lane
-  /// has room.
+  /// has room, or another replay over several devices has its turn.
   [[nodiscard]] bool start(slot_address task, std::span<end_mark const> waits);
+  /// Starts no part that exchanges with other devices for a moment, because a launch waits until
+  /// such parts have ended. Otherwise, a program that always has replays in flight would hold up
+  /// the launch forever.
+  void let_pass() noexcept { passes_until_ = std::chrono::steady_clock::now() + max_pass; }
 
  private:
-  [[nodiscard]] unsigned find_lane(priority_level level, std::span<end_mark const> waits) const;
+  /// @param joint  Whether the part waits for other parts.
+  [[nodiscard]] unsigned find_lane(priority_level level, std::span<end_mark const> waits,
+                                   bool joint) const;
+  /// Returns whether the mark's task is the last work of its lane.
+  [[nodiscard]] bool is_last(end_mark mark) const;
+  /// @throws invalid_argument  There are too many parts, or this device has no kernels that wait
+  /// for other devices.
+  void check_exchanges(replay_group const& group) const;
   void refuse(slot_address task, recorded_part const& part, recorded_part::refusal const& refused);
 
+  static constexpr std::chrono::milliseconds max_pass{10};
+
   parts const parts_;
+  std::chrono::steady_clock::time_point passes_until_{};
 };
 
 }  // namespace flotilla::dispatch

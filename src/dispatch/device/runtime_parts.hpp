@@ -25,6 +25,7 @@
 #include "dispatch/queue/doorbell.hpp"
 #include "dispatch/queue/shared_queue.hpp"
 #include "dispatch/recording/recorded_parts.hpp"
+#include "dispatch/recording/replay_turns.hpp"
 #include "dispatch/task/epoch_reclaimer.hpp"
 #include "dispatch/task/failure.hpp"
 #include "dispatch/task/task_table.hpp"
@@ -76,7 +77,9 @@ struct runtime_parts {
   shared_queue& shared;
   completion_board& board;
   kernel_table const& kernels;
+  progress_words& progress;
   recorded_parts& recordings;
+  replay_turns& turns;
   dependencies& order;
   host_tasks& hosts;
   continuation_table& continuations;

@@ -114,7 +114,9 @@ bool task_starter::must_wait_for_places(slot_address task) {
                              parts_.shared.kernels.kernels[one.kernel].has_clusters;
   if (!needs_several) { return false; }  // programmatic
   parts_.device_waits.disable();
-  return !parts_.device_waits.callables_may_run();
+  bool const exchanges = parts_.lanes.counts().joint_batches != 0;
+  if (exchanges) { parts_.replays.let_pass(); }
+  return exchanges || !parts_.device_waits.callables_may_run();
 }
 
 bool task_starter::start_launch(slot_address task, bool alone) {

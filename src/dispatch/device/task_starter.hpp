@@ -100,8 +100,8 @@ class task_starter {
   /// Returns whether a copy or fill becomes a launch, although a copy engine could execute it. For
   /// a single copy that waits for no open batch, the copy engine is better.
   [[nodiscard]] bool joins_launches(slot& task) const;
-  /// Returns whether a launch with attributes must wait until spin kernels have ended, because
-  /// several of its blocks need places at once.
+  /// Returns whether a launch with attributes must wait until spin kernels and exchanges have
+  /// ended, because several of its blocks need places at once.
   bool must_wait_for_places(slot_address task);
   void do_step(slot_address task, batcher::step const& step);
   /// Launches the open batch at `where`, after the batches of all earlier waves.

@@ -14,13 +14,14 @@ namespace flotilla::dispatch {
 
 fault_monitor::fault_monitor(task_table const& tasks, completion_board const& board,
                              task_text const& text, doorbell const& bell, lost_devices& lost,
-                             wait_flags& flags)
+                             wait_flags& flags, progress_words& progress)
     : tasks_(tasks),
       board_(board),
       text_(text),
       bell_(bell),
       lost_(lost),
       flags_(flags),
+      progress_(progress),
       without_memory_(make_failure(std::make_exception_ptr(
           poisoned(driver_status::unknown,
                    "the CUDA driver of this process is unusable; there was not enough memory for "
@@ -76,6 +77,7 @@ void fault_monitor::end_all_with(std::shared_ptr<failure const> why) noexcept {
   // Stop the spin kernels. Otherwise they would run forever, and no context could be destroyed.
   board_.stop_all();
   flags_.raise_all();
+  progress_.raise_all();
   bell_.note_end();
 }
 

@@ -12,6 +12,7 @@
 #include "dispatch/fault/lost_devices.hpp"
 #include "dispatch/fault/task_text.hpp"
 #include "dispatch/lane/completion_board.hpp"
+#include "dispatch/lane/progress_words.hpp"
 #include "dispatch/lane/stream_health.hpp"
 #include "dispatch/lane/wait_flags.hpp"
 #include "dispatch/queue/doorbell.hpp"
@@ -27,7 +28,8 @@ namespace flotilla::dispatch {
 class fault_monitor {
  public:
   fault_monitor(task_table const& tasks, completion_board const& board, task_text const& text,
-                doorbell const& bell, lost_devices& lost, wait_flags& flags);
+                doorbell const& bell, lost_devices& lost, wait_flags& flags,
+                progress_words& progress);
   /// Adds the next device. Call it only while the runtime starts.
   void add(stream_health& streams, context::context_handle const& context) {
     devices_.push_back({&streams, &context});
@@ -69,6 +71,7 @@ class fault_monitor {
   doorbell const& bell_;
   lost_devices& lost_;
   wait_flags& flags_;
+  progress_words& progress_;
   std::vector<watched_device> devices_;
   std::atomic<bool> poisoning_{false};      // set by the first thread that poisons the runtime
   std::atomic<bool> poisoned_{false};       // set by that thread after it has written failure_

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/log.hpp"
+#include "dispatch/recording/replayed_part.hpp"
 
 namespace flotilla::dispatch {
 
@@ -64,6 +65,7 @@ void stuck_devices::look_at(watched_device& device, clock::time_point now) noexc
     if (number != seen.number) { seen = {number, now}; }
     if (number == lane::no_number || now - seen.since < device.limit) { continue; }
     if (!is_isolated && end_unreported(device, oldest)) { continue; }
+    if (is_ahead_of_others(oldest)) { continue; }
     is_stuck = true;
     if (now - seen.since < time) { continue; }
     longest = oldest;
@@ -81,6 +83,21 @@ void stuck_devices::look_at(watched_device& device, clock::time_point now) noexc
   } else {
     count_.fetch_sub(1, std::memory_order_relaxed);
   }
+}
+
+bool stuck_devices::is_ahead_of_others(end_mark oldest) const {
+  bool is_ahead = false;
+  tasks_.for_each_open([&](slot_address task) {
+    slot& one = tasks_.at(task);
+    if (one.end.load(std::memory_order_acquire) != oldest.word) { return true; }
+    if (one.kind != task_kind::recorded) { return false; }
+    // The task may end during this call, so its part may already be gone.
+    auto const part = recordings_.get(held_in<replayed_part>(one).part);
+    replay_group const* const group = part == nullptr ? nullptr : part->group();
+    is_ahead = group != nullptr && group->is_ahead(part->number_in_group());
+    return false;
+  });
+  return is_ahead;
 }
 
 std::string stuck_devices::tasks_at(watched_device const& device, end_mark stuck) const {

@@ -24,15 +24,16 @@ namespace flotilla::dispatch {
 /// device is stuck until this batch ends, or, if it is isolated, its worker process is ended. Each
 /// time that a device becomes stuck, prints the tasks of the batch on stderr. But if the stream of
 /// the lane is empty, only the completion number of the batch was lost, and the batch ends. This
-/// does not happen for callables, and not on isolated devices, whose worker process is replaced.
+/// does not happen for callables, and not on isolated devices, whose worker process is replaced. A
+/// device is not stuck because a part of a replay waits there for a part on another device.
 /// Threads: any.
 class stuck_devices {
  public:
   using clock = std::chrono::steady_clock;
 
   stuck_devices(task_table const& tasks, completion_board const& board, task_text const& text,
-                lost_devices& lost)
-      : tasks_(tasks), board_(board), text_(text), lost_(lost) {}
+                recorded_parts const& recordings, lost_devices& lost)
+      : tasks_(tasks), board_(board), text_(text), recordings_(recordings), lost_(lost) {}
   /// Adds the next device. Call it only while the runtime starts.
   /// @param limit  A batch that is the oldest of its lane for longer is stuck. Zero: never.
   void add(lane_set const& lanes, stream_health& streams, context::context_handle const& context,
@@ -76,6 +77,9 @@ class stuck_devices {
   /// Returns the end mark of the lane's oldest batch in flight, or an invalid mark.
   [[nodiscard]] end_mark oldest_of(lane_set const& lanes, unsigned index) const noexcept;
   [[nodiscard]] std::string tasks_at(watched_device const& device, end_mark stuck) const;
+  /// Returns whether the batch is a part of a replay that has come farther than another part. Then
+  /// it waits, or will wait, for the device of that part.
+  [[nodiscard]] bool is_ahead_of_others(end_mark oldest) const;
   /// Ends the worker process of an isolated device that is stuck, unless it is lost already.
   void end_worker(watched_device& device, end_mark stuck, clock::duration time) noexcept;
   void report(watched_device const& device, end_mark stuck, clock::duration time) const noexcept;
@@ -87,6 +91,7 @@ class stuck_devices {
   task_table const& tasks_;
   completion_board const& board_;
   task_text const& text_;
+  recorded_parts const& recordings_;
   lost_devices& lost_;
   std::deque<watched_device> devices_;
   std::mutex looking_;

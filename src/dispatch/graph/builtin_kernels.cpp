@@ -23,7 +23,8 @@ constexpr char simple_head[] = R"(
 // read the number also sees what earlier kernels wrote to the host's memory. For kernels on other
 // devices, the spin kernel's acquire load pairs with the completion kernel's store. Each load of
 // the spin kernel crosses the bus and takes a microsecond, so the spin kernel reads `stop` only in
-// every 64th round.
+// every 64th round. In the exchange kernel, each thread waits for one part; the thread of the own
+// part needs nothing.
 constexpr char simple_code[] = R"(
 .visible .entry flotilla_entry()
 .maxntid 1
@@ -66,6 +67,42 @@ again:
 done:
   ret;
 }
+
+.visible .entry flotilla_exchange(.param .u64 words, .param .u64 base_at, .param .u32 own,
+                                  .param .u32 level, .param .align 4 .b8 needs[128])
+.maxntid 32
+{
+  .reg .pred %p;
+  .reg .u32 %me, %number;
+  .reg .u64 %word, %base, %value, %seen, %offset;
+  mov.u32 %me, %tid.x;
+  ld.param.u64 %word, [words];
+  mul.wide.u32 %offset, %me, 64;
+  add.u64 %word, %word, %offset;
+  ld.param.u64 %base, [base_at];
+  ld.global.u64 %base, [%base];
+  ld.param.u32 %number, [level];
+  cvt.u64.u32 %value, %number;
+  add.u64 %value, %base, %value;
+  ld.param.u32 %number, [own];
+  setp.eq.u32 %p, %me, %number;
+  @%p st.release.sys.global.u64 [%word], %value;
+  mul.wide.u32 %offset, %me, 4;
+  mov.u64 %value, needs;
+  add.u64 %value, %value, %offset;
+  ld.param.u32 %number, [%value];
+  setp.eq.u32 %p, %number, 0;
+  @%p bra done;
+  sub.u32 %number, %number, 1;
+  cvt.u64.u32 %value, %number;
+  add.u64 %value, %base, %value;
+again:
+  ld.acquire.sys.global.u64 %seen, [%word];
+  setp.lt.u64 %p, %seen, %value;
+  @%p bra again;
+done:
+  ret;
+}
 )";
 
 }  // namespace
@@ -83,7 +120,8 @@ bool builtin_kernels::load(context::context_handle const& context, std::string c
   };
   bool const has_all = find(functions_.completion, "flotilla_completion") &&
                        find(functions_.entry, "flotilla_entry") &&
-                       find(functions_.spin, "flotilla_spin");
+                       find(functions_.spin, "flotilla_spin") &&
+                       find(functions_.exchange, "flotilla_exchange");
   if (!has_all) {
     destroy(context);
     return false;

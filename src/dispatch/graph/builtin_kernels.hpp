@@ -35,6 +35,12 @@ struct builtin_functions {
   /// node of a graph that waits for another device (see device_side_waits).
   CUfunction spin = nullptr;
 
+  /// `(words, base, own, level, needs[32])`: the exchange kernel. Its warp tells the other parts of
+  /// a recording how far this part is, and polls until they have come as far as this part needs
+  /// (graph_exchanges). Words are progress_words::stride bytes apart. The element for a part is 1 +
+  /// the level that the part must have reached, or 0.
+  CUfunction exchange = nullptr;
+
   /// The kernels that copy and fill, and their twins (see copy_kernels). Their parameter is the
   /// beginning of a memory_command. A device has all four or none.
   CUfunction copy = nullptr;

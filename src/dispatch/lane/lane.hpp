@@ -14,6 +14,7 @@
 #include "base/mapped_memory.hpp"
 #include "context/context_handle.hpp"
 #include "dispatch/lane/completion_page.hpp"
+#include "dispatch/lane/launch_turn.hpp"
 #include "dispatch/lane/registered_slabs.hpp"
 #include "dispatch/lane/wait_events.hpp"
 #include "dispatch/task/slot.hpp"
@@ -51,6 +52,7 @@ class lane {
     bool long_running = false;      // whether a kernel of the batch is long or was never measured
     bool has_status = false;        // whether the batch is one task whose kernel has a task_status
     bool is_chunk = false;          // whether the batch is one task, a chunk of a bulk
+    bool is_joint = false;          // whether the batch is a part of a replay that has a group
     bool joined = false;            // whether the batch was launched together with the one before
     std::span<slot_address> tasks;  // the first `count` of them are valid
   };
@@ -78,7 +80,7 @@ class lane {
     // relaxed: the holder of the lease has stored it, or another thread has raised the counter
     std::uint64_t const unwritten = unwritten_number_.load(std::memory_order_relaxed);
     bool const lacks_number = unwritten != 0 && page_.number(index_) < unwritten;
-    return open_ + batches <= max_batches && !lacks_number;
+    return open_ + batches <= max_batches && !lacks_number && held_for.is_over();
   }
   [[nodiscard]] std::size_t in_flight() const noexcept { return open_; }
   /// Returns the batch in flight at `index`. The oldest has index 0.
@@ -136,6 +138,9 @@ class lane {
     return last_end_;
   }
   void set_last_end(std::chrono::steady_clock::time_point when) noexcept { last_end_ = when; }
+
+  // No batch may begin before this turn is over.
+  launch_turn held_for;
 
  private:
   void publish_oldest() noexcept {

@@ -93,9 +93,7 @@ class alignas(base::cache_line) lane_set {
   /// The number of launches in flight.
   [[nodiscard]] std::size_t launches_in_flight() const noexcept { return counts_.launches; }
   [[nodiscard]] bool any_long_running() const noexcept { return counts_.long_running_batches != 0; }
-  /// Whether a task whose kernel has a task_status is in flight. Its successors start only after a
-  /// thread has ended the task.
-  [[nodiscard]] bool any_with_status() const noexcept { return counts_.status_batches != 0; }
+  [[nodiscard]] launch_counts const& counts() const noexcept { return counts_; }
   /// Whether no batch in flight is long-running or waits for another device.
   [[nodiscard]] bool is_prompt() const noexcept {
     return !any_long_running() && batches_waiting_on_device() == 0;

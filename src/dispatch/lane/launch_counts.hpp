@@ -16,8 +16,11 @@ struct launch_counts {
   std::size_t launches = 0;         // number of launches in flight
   std::size_t urgent_launches = 0;  // number of launches in flight with a priority level above 0
   std::size_t long_running_batches = 0;  // number of long-running batches in flight
-  std::uint32_t status_batches = 0;      // number of batches in flight with a task_status
+  // The number of batches in flight with a task_status. The successors of such a task start only
+  // after a thread has ended the task.
+  std::uint32_t status_batches = 0;
   std::uint32_t waiting_batches = 0;  // number of batches in flight that begin with a spin kernel
+  std::uint32_t joint_batches = 0;  // number of batches in flight that exchange with other devices
 
   /// Counts a batch of a launch lane.
   void add(lane const& lane, lane::batch const& batch) noexcept {
@@ -26,6 +29,7 @@ struct launch_counts {
     if (batch.long_running) { ++long_running_batches; }
     if (batch.waits_on_device) { ++waiting_batches; }
     if (batch.has_status) { ++status_batches; }
+    if (batch.is_joint) { ++joint_batches; }
   }
   /// Counts a batch of any lane as no longer in flight.
   void remove(lane const& lane, lane::batch const& batch) noexcept {
@@ -35,6 +39,7 @@ struct launch_counts {
     if (batch.long_running) { --long_running_batches; }
     if (batch.waits_on_device) { --waiting_batches; }
     if (batch.has_status) { --status_batches; }
+    if (batch.is_joint) { --joint_batches; }
   }
 };
 

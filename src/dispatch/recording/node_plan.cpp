@@ -22,8 +22,10 @@ constexpr std::size_t max_looks = 16;
 
 class node_planner {
  public:
-  node_planner(index_lists const& after, std::span<task_share const> shares)
+  node_planner(index_lists const& after, std::span<std::uint32_t const> levels,
+               std::span<task_share const> shares)
       : after_(after),
+        levels_(levels),
         shares_(shares),
         edges_(shares.size()),
         covered_(shares.size(), 0),
@@ -34,10 +36,14 @@ class node_planner {
   }
 
   node_plan run() {
-    find_levels();
+    sort_by_level();
     for (std::size_t level = 0; level + 1 < level_begins_.size(); ++level) {
       std::size_t const begin = level_begins_[level];
-      plan_level(std::span{by_level_}.subspan(begin, level_begins_[level + 1] - begin));
+      std::span const tasks = std::span{by_level_}.subspan(begin, level_begins_[level + 1] - begin);
+      plan_level(tasks);
+      follows_exchange_ = std::any_of(tasks.begin(), tasks.end(), [this](std::uint32_t task) {
+        return shares_[task].is_exchange;
+      });
     }
     for (std::uint32_t node = 0; node < plan_.tasks.size(); ++node) {
       if (edges_.is_leaf(node)) { plan_.leaves.push_back(node); }
@@ -56,22 +62,16 @@ class node_planner {
   using candidates = std::span<candidate const>;
 
   /// Sorts the tasks by level, and inside a level by their indices.
-  void find_levels() {
+  void sort_by_level() {
     auto const count = static_cast<std::uint32_t>(shares_.size());
-    std::vector<std::uint32_t> levels(count, 0);
-    std::uint32_t deepest = 0;
-    for (std::uint32_t i = 0; i < count; ++i) {
-      for (std::uint32_t const ahead : after_[i]) {
-        levels[i] = std::max(levels[i], levels[ahead] + 1);
-      }
-      deepest = std::max(deepest, levels[i]);
-    }
-    level_begins_.assign(count == 0 ? 1 : deepest + 2, 0);
-    for (std::uint32_t const each : levels) { ++level_begins_[each + 1]; }
+    std::uint32_t const end =
+        count == 0 ? 0 : *std::max_element(levels_.begin(), levels_.end()) + 1;
+    level_begins_.assign(end + 1, 0);
+    for (std::uint32_t const each : levels_) { ++level_begins_[each + 1]; }
     std::partial_sum(level_begins_.begin(), level_begins_.end(), level_begins_.begin());
     by_level_.resize(count);
     std::vector<std::uint32_t> next = level_begins_;
-    for (std::uint32_t i = 0; i < count; ++i) { by_level_[next[levels[i]]++] = i; }
+    for (std::uint32_t i = 0; i < count; ++i) { by_level_[next[levels_[i]]++] = i; }
   }
 
   void plan_level(std::span<std::uint32_t const> tasks) {
@@ -127,11 +127,11 @@ class node_planner {
     parts_.clear();
     for (std::size_t begin = 0; begin < all.size();) {
       std::size_t end = begin + 1;
-      while (end < all.size() && all[end].key == all[begin].key) { ++end; }
+      while (end < all.size() && (follows_exchange_ || all[end].key == all[begin].key)) { ++end; }
       parts_.push_back({begin, end});
       begin = end;
     }
-    std::size_t const kept = count_kept();
+    std::size_t const kept = follows_exchange_ ? 0 : count_kept();
     for (std::size_t i = 0; i < parts_.size(); ++i) {
       if (i <= kept) { joined_.clear(); }
       for (std::size_t k = parts_[i].begin; k < parts_[i].end; ++k) {
@@ -253,6 +253,7 @@ class node_planner {
   using group = range;  // in grouped_
 
   index_lists const& after_;
+  std::span<std::uint32_t const> levels_;
   std::span<task_share const> shares_;
   node_plan plan_;
   bounded_edges edges_;
@@ -261,6 +262,7 @@ class node_planner {
   std::vector<std::uint32_t> covered_;
   std::vector<std::uint32_t> marks_;  // by node: the last search that found the node
   std::uint32_t mark_ = 0;
+  bool follows_exchange_ = false;  // whether the level that is planned follows an exchange
   // Reused for each level, form and task:
   std::vector<group> groups_;
   std::vector<std::uint32_t> grouped_, joined_, ahead_;
@@ -270,8 +272,9 @@ class node_planner {
 
 }  // namespace
 
-node_plan plan_nodes(index_lists const& after, std::span<task_share const> shares) {
-  return node_planner{after, shares}.run();
+node_plan plan_nodes(index_lists const& after, std::span<std::uint32_t const> levels,
+                     std::span<task_share const> shares) {
+  return node_planner{after, levels, shares}.run();
 }
 
 }  // namespace flotilla::dispatch

@@ -20,6 +20,7 @@ struct task_share {
   std::uint32_t blocks = 0;  // of the task; only used if it has a form
   // If a level has fewer tasks of this form, they are nodes of their own.
   std::uint32_t min_on_level = 0;
+  bool is_exchange = false;  // the task is an exchange with other devices (planned_exchange)
 };
 
 struct node_plan {
@@ -36,9 +37,8 @@ struct node_plan {
   [[nodiscard]] bool is_grid(std::uint32_t node) const noexcept { return tasks[node].size() > 1; }
 };
 
-/// Makes the plan. The *level* of a task is the number of tasks on the longest chain of
-/// predecessors that leads to it. Tasks of one level do not depend on each other, so tasks of one
-/// level and one form can be a grid.
+/// Makes the plan. The *level* of a task is greater than those of its predecessors. Tasks of one
+/// level do not depend on each other, so tasks of one level and one form can be a grid.
 ///
 /// A grid runs after all predecessors of all of its tasks. So that tasks do not wait for
 /// predecessors of other tasks without need, a grid consists of tasks with the same predecessors,
@@ -47,7 +47,8 @@ struct node_plan {
 /// into many small groups, these groups form one grid, because a device needs less time to wait for
 /// the level than to start all groups one after another: at most 16 groups of at least 8 tasks of
 /// one level and form are grids of their own. The other groups are joined if they would be more
-/// than 4 nodes.
+/// than 4 nodes. Tasks of a form whose level follows an exchange form one grid: the exchange takes
+/// longer than they do, and the tasks that wait for it are on the critical path.
 ///
 /// A node is ordered after its direct predecessors only: predecessors that other predecessors
 /// already wait for are left out if that is cheap to see. A node may have at most max_side_by_side
@@ -57,8 +58,10 @@ struct node_plan {
 ///
 /// The time is proportional to the numbers of tasks and dependencies, except for sorting the tasks
 /// of a level.
-/// @param after   By task: its predecessors, which are smaller. May name a task more than once.
+/// @param after   By task: its predecessors. May name a task more than once.
+/// @param levels  By task.
 /// @param shares  By task.
-[[nodiscard]] node_plan plan_nodes(index_lists const& after, std::span<task_share const> shares);
+[[nodiscard]] node_plan plan_nodes(index_lists const& after, std::span<std::uint32_t const> levels,
+                                   std::span<task_share const> shares);
 
 }  // namespace flotilla::dispatch

@@ -50,7 +50,7 @@ bool recorded_graph::can_hold(change_list::change const& wanted) const noexcept 
 }
 
 void recorded_graph::copy_contents(change_list& into) const {
-  for (std::uint32_t task = 0; task < plan_.node_of.size(); ++task) {
+  for (std::uint32_t task = 0; task < tasks_; ++task) {
     std::uint32_t const grid = grid_of_[plan_.node_of[task]];
     if (grid != no_grid) {
       grids_[grid].copy_to(into, task, rank_[task]);
@@ -170,14 +170,16 @@ recorded_graph::closed recorded_graph::close_changes() {
   return {};
 }
 
-CUresult recorded_graph::enqueue(lane const& lane, std::uint64_t number) noexcept {
+driver::call_outcome recorded_graph::enqueue(lane const& lane, std::uint64_t number,
+                                             std::uint64_t replay) {
+  if (auto const answer = exchanges_.set(exec_, replay); !answer.ok()) { return answer; }
   CUresult answer = completion_.set(context_, exec_, lane.counter(), number);
   if (answer == CUDA_SUCCESS) { answer = context_.api().graph_launch(exec_, lane.stream()); }
-  if (answer != CUDA_SUCCESS) { return answer; }
+  if (answer != CUDA_SUCCESS) { return {answer, "cuGraphLaunch"}; }
   for (std::uint32_t const node : changed_) { grids_[grid_of_[node]].launched(); }
   changed_.clear();
   last_ = {lane.index(), number};
-  return answer;
+  return {};
 }
 
 CUresult recorded_graph::upload(CUstream stream) noexcept {

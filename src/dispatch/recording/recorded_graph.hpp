@@ -20,6 +20,7 @@
 #include "dispatch/grid/grid_limits.hpp"
 #include "dispatch/lane/lane.hpp"
 #include "dispatch/recording/change_list.hpp"
+#include "dispatch/recording/graph_exchanges.hpp"
 #include "dispatch/recording/node_plan.hpp"
 #include "dispatch/recording/recorded_grid.hpp"
 #include "driver/call_outcome.hpp"
@@ -37,6 +38,11 @@ class recorded_graph {
   struct build_args {
     node_plan& plan;              // is moved from
     change_list const& contents;  // an action for each task
+    // The nodes of the plan after the tasks, and the group to which they belong. Must outlive the
+    // graph.
+    std::span<planned_exchange const> exchanges;
+    replay_group const* group;  // null: none
+    std::uint32_t part;         // the number of the part in its group
     kernel_table const& kernels;
     grid_limits const& limits;
     unsigned device;
@@ -85,7 +91,9 @@ class recorded_graph {
   [[nodiscard]] closed close_changes();
   /// Launches the graph into the lane's stream. At its end the graph writes `number`, the lane's
   /// next number. If the call fails, the caller must `put` all changes again for the next replay.
-  [[nodiscard]] CUresult enqueue(lane const& lane, std::uint64_t number) noexcept;
+  /// @param replay  The number of the replay in its group.
+  [[nodiscard]] driver::call_outcome enqueue(lane const& lane, std::uint64_t number,
+                                             std::uint64_t replay);
   /// After the device was lost, the copy of the records may never have been made.
   void note_loss() noexcept {
     if (copy_ == copy_state::in_flight) { copy_ = copy_state::absent; }
@@ -98,13 +106,16 @@ class recorded_graph {
   enum class copy_state : std::uint8_t { absent, in_flight, made, in_use };
 
   void build(build_args const& args);
+  /// Adds a node before all others, if the graph needs one. @return null if it has none.
+  [[nodiscard]] CUgraphNode add_entry(build_args const& args);
   void build_nodes(build_args const& args, CUgraphNode entry);
+  [[nodiscard]] bool is_exchange(std::uint32_t task) const noexcept { return task >= tasks_; }
   void instantiate(build_args const& args);
   /// Makes the grids, and writes their records.
   void make_grids(build_args const& args);
   /// Begins to copy the records of all grids to the device. If that fails, the device reads the
   /// records in host memory.
-  void copy_to_device(CUstream memory_stream, std::size_t bytes) noexcept;
+  void copy_to_device(std::size_t bytes) noexcept;
   /// Returns whether the device may still read the first records to copy them.
   [[nodiscard]] bool is_copying() noexcept;
   /// Lets grids that were never changed use the copy on the device, if it is made.
@@ -127,9 +138,12 @@ class recorded_graph {
   registered_slabs& memory_;
   unsigned const device_;
   node_plan plan_;
+  std::uint32_t const tasks_;  // how many
+  graph_exchanges exchanges_;
   CUgraph graph_ = nullptr;
   CUgraphExec exec_ = nullptr;
   std::vector<CUgraphNode> nodes_;  // by node of the plan
+  CUstream const memory_stream_;
   completion_node completion_;
   kernel_node node_;
 
@@ -138,7 +152,6 @@ class recorded_graph {
   std::vector<std::uint32_t> rank_;     // by task: its index in its node
   registered_slabs::piece records_{};   // the first records of all grids
   CUdeviceptr device_records_ = 0;      // a copy of `records_` on the device; 0: there is none
-  CUstream memory_stream_ = nullptr;
   copy_state copy_ = copy_state::absent;
   std::vector<std::uint32_t> changed_;  // nodes of the grids that are open
   recorded_grid::launch_mark last_{};   // the last launch

@@ -23,6 +23,8 @@ bool has_all_calls(driver::table const& api) noexcept {
          api.graph_exec_kernel_node_set_params != nullptr && api.graph_launch != nullptr &&
          api.graph_add_memcpy_node != nullptr && api.graph_add_memset_node != nullptr &&
          api.graph_exec_memcpy_node_set_params != nullptr &&
+         api.graph_add_batch_mem_op_node != nullptr &&
+         api.graph_exec_batch_mem_op_node_set_params != nullptr &&
          api.graph_exec_memset_node_set_params != nullptr;
 }
 
@@ -63,7 +65,10 @@ recorded_graph::recorded_graph(context::context_handle const& context, build_arg
       memory_(args.memory),
       device_(args.device),
       plan_(std::move(args.plan)),
-      nodes_(plan_.tasks.size()) {
+      tasks_(static_cast<std::uint32_t>(plan_.node_of.size() - args.exchanges.size())),
+      exchanges_(context, {args.exchanges, args.group, args.part, args.memory_stream}),
+      nodes_(plan_.tasks.size()),
+      memory_stream_(args.memory_stream) {
   if (!has_all_calls(context_.api())) {
     driver::check(CUDA_ERROR_NOT_SUPPORTED, "cuGraphCreate", context_.subject());
   }
@@ -89,6 +94,7 @@ void recorded_graph::make_grids(build_args const& args) {
   offsets.reserve(count + 1);
   for (std::uint32_t node = 0; node < nodes; ++node) {
     std::span<std::uint32_t const> const tasks = plan_.tasks[node];
+    if (is_exchange(tasks[0])) { continue; }
     change_list::change const& first = args.contents.of(tasks[0]);
     if (!plan_.is_grid(node)) {
       singles_.put(first, args.contents.arguments(first));
@@ -110,7 +116,7 @@ void recorded_graph::make_grids(build_args const& args) {
   for (std::uint32_t node = 0; node < nodes; ++node) {
     if (grid_of_[node] != no_grid) { write_records(args.contents, node); }
   }
-  copy_to_device(args.memory_stream, offsets.back());
+  copy_to_device(offsets.back());
 }
 
 void recorded_graph::write_records(change_list const& contents, std::uint32_t node) {
@@ -124,30 +130,33 @@ void recorded_graph::write_records(change_list const& contents, std::uint32_t no
   grid.launched();
 }
 
-void recorded_graph::copy_to_device(CUstream memory_stream, std::size_t bytes) noexcept {
+void recorded_graph::copy_to_device(std::size_t bytes) noexcept {
   driver::table const& api = context_.api();
-  memory_stream_ = memory_stream;
-  if (api.mem_alloc_async(&device_records_, bytes, memory_stream) != CUDA_SUCCESS) {
+  if (api.mem_alloc_async(&device_records_, bytes, memory_stream_) != CUDA_SUCCESS) {
     device_records_ = 0;
     return;
   }
   CUresult const answer =
-      api.memcpy_htod_async(device_records_, records_.host, bytes, memory_stream);
+      api.memcpy_htod_async(device_records_, records_.host, bytes, memory_stream_);
   if (answer == CUDA_SUCCESS) { copy_ = copy_state::in_flight; }
 }
 
 void recorded_graph::build(build_args const& args) {
+  driver::check(context_.api().graph_create(&graph_, 0), "cuGraphCreate",
+                [&] { return args.describe(std::nullopt); });
+  build_nodes(args, add_entry(args));
+  instantiate(args);
+}
+
+CUgraphNode recorded_graph::add_entry(build_args const& args) {
   driver::table const& api = context_.api();
-  auto const subject = [&] { return args.describe(std::nullopt); };
-  driver::check(api.graph_create(&graph_, 0), "cuGraphCreate", subject);
-  CUgraphNode entry = nullptr;
-  if (args.builtins.entry != nullptr && has_several_roots(plan_)) {
+  CUgraphNode entry = exchanges_.begin(graph_, args.builtins);
+  if (entry == nullptr && args.builtins.entry != nullptr && has_several_roots(plan_)) {
     CUDA_KERNEL_NODE_PARAMS const nothing = one_block(args.builtins.entry, 1, nullptr);
     driver::check(api.graph_add_kernel_node(&entry, graph_, nullptr, 0, &nothing),
-                  "cuGraphAddKernelNode", subject);
+                  "cuGraphAddKernelNode", [&] { return args.describe(std::nullopt); });
   }
-  build_nodes(args, entry);
-  instantiate(args);
+  return entry;
 }
 
 void recorded_graph::build_nodes(build_args const& args, CUgraphNode entry) {
@@ -157,6 +166,11 @@ void recorded_graph::build_nodes(build_args const& args, CUgraphNode entry) {
     for (std::uint32_t const each : plan_.after[node]) { ahead.push_back(nodes_[each]); }
     if (ahead.empty() && entry != nullptr) { ahead.push_back(entry); }
     std::uint32_t const task = plan_.tasks[node][0];
+    if (is_exchange(task)) {
+      auto const answer = exchanges_.add(task - tasks_, graph_, ahead, nodes_[node]);
+      driver::check(answer.status, answer.call, [&] { return args.describe(std::nullopt); });
+      continue;
+    }
     change_list::change const& first = args.contents.of(task);
     bool const is_grid = grid_of_[node] != no_grid;
     driver::call_outcome const answer =
@@ -178,7 +192,7 @@ void recorded_graph::instantiate(build_args const& args) {
   std::optional<std::uint32_t> task;
   if (parameters.hErrNode_out != nullptr && found != nodes_.end()) {
     auto const node = static_cast<std::uint32_t>(found - nodes_.begin());
-    task = plan_.tasks[node][0];
+    if (!is_exchange(plan_.tasks[node][0])) { task = plan_.tasks[node][0]; }
     if (grid_of_[node] != no_grid) { args.refused_grid = task; }
   }
   driver::check(answer, "cuGraphInstantiateWithParams", [&] { return args.describe(task); });
@@ -198,6 +212,7 @@ void recorded_graph::destroy() noexcept {
     // In the stream of the copy, which may not have begun yet.
     api.mem_free_async(std::exchange(device_records_, 0), memory_stream_);
   }
+  exchanges_.destroy();
 }
 
 }  // namespace flotilla::dispatch

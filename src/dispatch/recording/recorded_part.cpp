@@ -52,6 +52,8 @@ recorded_part::recorded_part(context::context_handle const& context, build_args 
       memory_stream_(args.memory_stream),
       device_(args.plan.device),
       kernel_ns_(args.kernel_ns),
+      group_(args.group),
+      number_in_group_(args.number_in_group),
       task_kernels_(new std::atomic<std::uint32_t>[args.plan.tasks.size()]),
       alone_(args.plan.tasks.size(), false),
       deferred_(args.plan.tasks.size()) {
@@ -86,6 +88,7 @@ std::vector<task_share> recorded_part::shares_of(change_list const& contents,
   };
   std::map<form, std::uint32_t, decltype(is_before)> forms{is_before};
   std::vector<task_share> made(plan_.tasks.size());
+  made.resize(plan_.tasks.size() + plan_.exchanges.size(), {.is_exchange = true});
   for (change_list::change const& each : contents.changes()) {
     if (alone[each.task] || each.kernel == change_list::no_kernel) { continue; }
     kernel_entry const& kernel = kernels_.kernels[each.kernel];
@@ -106,14 +109,14 @@ std::unique_ptr<recorded_graph> recorded_part::make_graph(change_list const& con
                                                           std::vector<bool>& alone) {
   std::vector<task_share> shares = shares_of(contents, alone);
   while (true) {
-    node_plan plan = plan_nodes(plan_.after, shares);
+    node_plan plan = plan_nodes(plan_.after, plan_.levels, shares);
     bool const has_grids = plan.tasks.size() < shares.size();
     std::optional<std::uint32_t> refused_grid;
     try {
       return std::make_unique<recorded_graph>(
           context_, recorded_graph::build_args{
-                        plan, contents, kernels_, limits_, device_, counter_, builtins_, memory_,
-                        page_, memory_stream_,
+                        plan, contents, plan_.exchanges, group_.get(), number_in_group_, kernels_,
+                        limits_, device_, counter_, builtins_, memory_, page_, memory_stream_,
                         [&](std::optional<std::uint32_t> task) { return subject(task, contents); },
                         refused_grid});
     } catch (driver_error const& why) {
@@ -125,7 +128,7 @@ std::unique_ptr<recorded_graph> recorded_part::make_graph(change_list const& con
     }
     // If a grid was refused, other grids of this form would be, too.
     std::uint32_t const form = refused_grid ? shares[*refused_grid].form : 0;
-    for (std::size_t i = 0; i < shares.size(); ++i) {
+    for (std::size_t i = 0; i < alone.size(); ++i) {
       if (form != 0 && shares[i].form != form) { continue; }
       shares[i].form = 0;
       alone[i] = true;
@@ -235,9 +238,10 @@ void recorded_part::defer(std::uint32_t changes) {
   lists.give_back(changes);
 }
 
-CUresult recorded_part::enqueue(lane const& lane, std::uint64_t number) noexcept {
-  CUresult const answer = graph_->enqueue(lane, number);
-  if (answer == CUDA_SUCCESS) {
+driver::call_outcome recorded_part::enqueue(lane const& lane, std::uint64_t number,
+                                            std::uint64_t replay) {
+  driver::call_outcome const answer = graph_->enqueue(lane, number, replay);
+  if (answer.ok()) {
     deferred_.clear();
     launched_.store(std::chrono::steady_clock::now(), std::memory_order_relaxed);
   }

@@ -22,6 +22,7 @@
 #include "dispatch/recording/change_list.hpp"
 #include "dispatch/recording/recorded_graph.hpp"
 #include "dispatch/recording/recording_plan.hpp"
+#include "dispatch/recording/replay_group.hpp"
 
 namespace flotilla::dispatch {
 
@@ -42,6 +43,8 @@ class recorded_part {
     // Returns the estimated duration of a kernel in ns, or 0 if it is not known. If the function is
     // empty, no duration is known.
     std::function<float(std::uint32_t kernel)> kernel_ns{};
+    std::shared_ptr<replay_group> group{};  // null: the part waits for no other part
+    std::uint32_t number_in_group = 0;
   };
   /// @throws driver_error  The error names the refused task and its kernel if the driver tells
   /// which node it refused.
@@ -69,7 +72,9 @@ class recorded_part {
   void defer(std::uint32_t changes);
   /// Launches the graph into the lane's stream. The graph's last node writes `number`, the lane's
   /// next number. If the call fails, the caller must `defer` the changes of this replay.
-  [[nodiscard]] CUresult enqueue(lane const& lane, std::uint64_t number) noexcept;
+  /// @param replay  The number of the replay. Ignored if the part has no group.
+  [[nodiscard]] driver::call_outcome enqueue(lane const& lane, std::uint64_t number,
+                                             std::uint64_t replay = 0);
   /// Returns a number that grows with each list of changes that `rewrite` gets. A replay in flight
   /// that was launched with another number had other arguments than the next launch will have.
   [[nodiscard]] std::uint64_t version() const noexcept { return version_; }
@@ -88,6 +93,9 @@ class recorded_part {
   [[nodiscard]] std::chrono::steady_clock::time_point last_launch() const noexcept {
     return launched_.load(std::memory_order_relaxed);
   }
+  /// The group of a part that waits for other parts; otherwise null.
+  [[nodiscard]] replay_group* group() const noexcept { return group_.get(); }
+  [[nodiscard]] std::uint32_t number_in_group() const noexcept { return number_in_group_; }
   change_lists lists;
 
  private:
@@ -119,6 +127,8 @@ class recorded_part {
   CUstream const memory_stream_;
   unsigned const device_;
   std::function<float(std::uint32_t kernel)> const kernel_ns_;
+  std::shared_ptr<replay_group> const group_;
+  std::uint32_t const number_in_group_;
   // The kernel of each task, or no_kernel. Any thread may read these values for an error text.
   std::unique_ptr<std::atomic<std::uint32_t>[]> task_kernels_;
   std::vector<bool> alone_;  // by task: whether it must be a node of its own

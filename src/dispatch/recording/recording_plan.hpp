@@ -42,15 +42,28 @@ class task_order {
   index_lists after_;
 };
 
-/// Tasks of one device that form one graph. Parts are launched in the order of their indices, and a
-/// part waits only for parts with lower indices. So no part waits for a part that is launched
-/// later. This prevents deadlocks, even if streams share a GPU's few hardware connections.
+/// A point at which a part tells the other parts how far it is, and waits for them.
+struct planned_exchange {
+  /// Another part must have reached the exchange that belongs to `level`.
+  struct need {
+    std::uint32_t part = 0;
+    std::uint32_t level = 0;
+  };
+  // The part has ended all tasks of lower levels that have successors in other parts.
+  std::uint32_t level = 0;
+  std::vector<need> needs{};  // at most one for each other part; all levels are at most `level`
+};
+
+/// Tasks of one device that form one graph. The nodes of the part are its tasks and, after them,
+/// its exchanges: the node `tasks.size() + i` is exchanges[i].
 struct planned_part {
   unsigned device = 0;
-  std::vector<std::uint32_t> tasks{};  // indices of the tasks in the recording, ascending
-  // By index in `tasks`: the predecessors in this part, as indices in `tasks`.
-  index_lists after{};
-  std::vector<std::uint32_t> parts_ahead{};  // indices of earlier parts
+  std::vector<std::uint32_t> tasks{};         // indices of the tasks in the recording, ascending
+  std::vector<planned_exchange> exchanges{};  // by level, ascending
+  index_lists after{};                        // by node: the predecessors, which are nodes
+  // By node: a number that is greater than those of all predecessors, also of those in other parts.
+  std::vector<std::uint32_t> levels{};
+  std::vector<std::uint32_t> parts_ahead{};  // indices of earlier parts that must have ended
 };
 
 struct recording_plan {
@@ -58,17 +71,22 @@ struct recording_plan {
     std::uint32_t part = 0;
     std::uint32_t index = 0;  // index in planned_part::tasks
   };
-  std::vector<planned_part> parts;  // the last part runs after all others
+  std::vector<planned_part> parts;  // the last part ends after all others
   std::vector<place> places;        // by task
 };
 
-/// Makes the plan. There is one part for each pair of device and *phase*. A task belongs to the
-/// part for its device and its phase. To find the phase, follow every path of dependencies that
-/// ends at the task, and count how often the path goes from one device to another. The highest
-/// count is the phase.
+/// Makes the plan. There is one part for each device. If there are several, they run side by side,
+/// and an empty part on the first task's device runs after all others.
 ///
-/// If several parts have no successor, the plan adds an empty part on the first task's device. This
-/// part runs after all others. The time is proportional to the numbers of tasks and dependencies.
+/// The *level* of a task is the number of tasks on the longest chain of predecessors that leads to
+/// it, on any device. A part has an exchange at a level L > 0 if one of its tasks of this level has
+/// a predecessor in another part, or if one of its tasks of level L - 1 has a successor there. The
+/// exchange runs before the former and after the latter, and after the exchange before. Each of
+/// several parts also has an exchange at level 0, before all its tasks, which waits until all other
+/// parts have begun. An exchange needs only exchanges of the same or a lower level, and only after
+/// it has told its own level, so exchanges cannot wait for each other in a circle.
+///
+/// The time is proportional to the numbers of tasks and dependencies.
 [[nodiscard]] recording_plan plan_recording(task_order const& tasks);
 
 }  // namespace flotilla::dispatch

@@ -111,7 +111,9 @@ class runtime_state final : public detail::runtime_impl {
   shared_queue shared_queue_;
   completion_board board_;
   kernel_table kernels_;
+  progress_words progress_;
   recorded_parts recordings_;
+  replay_turns turns_;
   host_tasks hosts_;
   dependencies order_;
   // Shared, because completions may outlive the runtime.

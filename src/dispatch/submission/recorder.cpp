@@ -4,6 +4,7 @@
 // The recorder: collects tasks and builds the graphs of their parts.
 #include "dispatch/submission/recorder.hpp"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -198,7 +199,6 @@ void recorder::finish() {
   }
   order_.check();
   recording_plan plan = plan_recording(tasks_);
-  check_windows(plan);
   std::vector<unsigned> devices;
   for (planned_part const& each : plan.parts) { devices.push_back(each.device); }
   parts_ = build(plan);
@@ -208,21 +208,30 @@ void recorder::finish() {
   finished_.store(true, std::memory_order_release);
 }
 
-void recorder::check_windows(recording_plan const& plan) const {
-  std::vector<std::size_t> of_device(with_.devices.size(), 0);
+std::shared_ptr<replay_group> recorder::make_group(recording_plan const& plan) {
+  if (plan.parts.size() == 1) { return nullptr; }
+  auto const parts =
+      static_cast<std::uint32_t>(plan.parts.size() - 1);  // the last waits on the host
+  std::uint32_t levels = 1;
   for (planned_part const& each : plan.parts) {
-    std::size_t const window = with_.shared.tasks.pool_at(each.device).window();
-    if (++of_device[each.device] > window) {
-      throw invalid_argument(
-          "the recording needs more than " + std::to_string(window) + " graphs on device " +
-          std::to_string(each.device) +
-          ", but that is the device's window; set a larger window, or record work that "
-          "changes between devices less often");
-    }
+    if (!each.exchanges.empty()) { levels = std::max(levels, each.exchanges.back().level + 1); }
+  }
+  unsigned const first = plan.parts[0].device;
+  progress_words::row row;
+  with_.operations.run(first, [&](device_driver& device) {
+    row = with_.shared.progress.take(device.context(), first);
+  });
+  try {
+    return std::make_shared<replay_group>(with_.shared.progress, row, parts, levels);
+  } catch (...) {
+    with_.shared.progress.give_back(row);
+    throw;
   }
 }
 
-recorder::part recorder::build_part(planned_part const& planned) {
+recorder::part recorder::build_part(planned_part const& planned,
+                                    std::shared_ptr<replay_group> group,
+                                    std::uint32_t number_in_group) {
   part one{.device = planned.device, .parts_ahead = planned.parts_ahead};
   recorded_parts& all = with_.shared.recordings;
   // First what needs host memory: a graph that is built must be in the table, where it is destroyed
@@ -231,7 +240,7 @@ recorder::part recorder::build_part(planned_part const& planned) {
   one.index = all.add();
   try {
     with_.operations.run(planned.device, [&](device_driver& device) {
-      one.built = device.build(planned, actions_);
+      one.built = device.build(planned, actions_, std::move(group), number_in_group);
     });
   } catch (...) {
     static_cast<void>(all.take(one.index));
@@ -245,8 +254,12 @@ recorder::part recorder::build_part(planned_part const& planned) {
 std::vector<recorder::part> recorder::build(recording_plan const& plan) {
   std::vector<part> made;
   made.reserve(plan.parts.size());
+  std::shared_ptr<replay_group> const group = make_group(plan);
   try {
-    for (planned_part const& each : plan.parts) { made.push_back(build_part(each)); }
+    for (std::uint32_t i = 0; i < plan.parts.size(); ++i) {
+      bool const waits = plan.parts[i].parts_ahead.empty();
+      made.push_back(build_part(plan.parts[i], waits ? group : nullptr, i));
+    }
   } catch (...) {
     retire(made);
     throw;

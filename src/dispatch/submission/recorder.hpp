@@ -89,14 +89,19 @@ class recorder {
   unsigned check(launch const& what, std::optional<device_ordinal> device) const;
   unsigned check(detail::memory_command const& what, std::optional<device_ordinal> device) const;
   [[nodiscard]] std::vector<part> build(recording_plan const& plan);
-  [[nodiscard]] part build_part(planned_part const& planned);
-  void check_windows(recording_plan const& plan) const;
+  /// Takes the words with which the parts wait for each other. @return null if there is one part.
+  [[nodiscard]] std::shared_ptr<replay_group> make_group(recording_plan const& plan);
+  [[nodiscard]] part build_part(planned_part const& planned, std::shared_ptr<replay_group> group,
+                                std::uint32_t number_in_group);
   void retire(std::vector<part> const& parts) noexcept;
   [[nodiscard]] bool checks_order() const noexcept {
     return with_.checks != nullptr && with_.checks->which().order;
   }
   void fill(slot_address slot, std::size_t number, replay_options const& options,
             std::span<task_id const> now);
+  /// Checks the order of the replay and of other tasks that use the same memory.
+  /// @throws missing_dependency
+  void check_order(slot_address last, task_options how, replay_options const& options);
   class replay_room;
   /// Submits one task for each part. If it throws, it has given the slots back.
   /// @param room  Its slots are taken. Receives the ids and tickets.
@@ -120,6 +125,7 @@ class recorder {
   // replaying_ guards.
   std::vector<part> parts_;
   std::vector<unsigned> devices_;  // the device of each part
+  std::uint64_t replays_ = 0;      // guarded by replaying_
 };
 
 }  // namespace flotilla::dispatch

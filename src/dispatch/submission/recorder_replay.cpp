@@ -44,8 +44,8 @@ ticket recorder::replay(replay_options const& options) {
   if (has_deadline(options) && parts_.size() > 1) {
     throw invalid_argument(
         "replay: a recording with " + std::to_string(parts_.size()) +
-        " graphs cannot be replayed with a deadline, because its graphs begin at "
-        "different times; record the tasks of each device on their own");
+        " graphs cannot be replayed with a deadline, because some of them may already have begun "
+        "when it passes; record the tasks of each device on their own");
   }
   replay_room room{parts_.size()};
   // Take the slots before locking the mutex: `take_all` may wait long, and may run callables that
@@ -75,14 +75,13 @@ void recorder::submit(replay_room& room, replay_options const& options, bool is_
   std::lock_guard const lock{replaying_};
   try {
     order_.check();
+    ++replays_;
     for (std::size_t i = 0; i < slots.size(); ++i) {
       room.ids()[i] = with_.tasks.id_when_open(slots[i]);
       fill(slots[i], i, options, room.ids());
     }
   } catch (...) {
-    for (slot_address const each : slots) {
-      if (checks_order()) { with_.checks->withdraw(with_.tasks.checked_name(each)); }
-    }
+    if (checks_order()) { with_.checks->withdraw(with_.tasks.checked_name(slots.back())); }
     with_.slots.give_back(slots);
     throw;
   }
@@ -106,22 +105,26 @@ void recorder::fill(slot_address slot, std::size_t number, replay_options const&
   // A change to a graph also applies to all later replays, so each part must run after the same
   // part of the previous replay.
   if (of.previous.runtime != 0) { how.after_end.add(of.previous); }
-  // In addition, a part without predecessors in this replay runs after the last part of the
+  // The parts of one replay begin together (plan_recording), so no part runs beside one of the
   // previous replay.
-  task_id const last = parts_.back().previous;
-  if (of.parts_ahead.empty() && parts_.size() > 1 && last.runtime != 0) { how.after_end.add(last); }
   for (std::uint32_t const ahead : of.parts_ahead) { how.after.add(now[ahead]); }
   if (of.parts_ahead.empty()) {
     for (std::size_t i = 0; i < options.after.size(); ++i) { how.after.add(options.after[i]); }
   }
-  if (checks_order()) {
-    auto const index = static_cast<std::uint32_t>(number);
-    with_.checks->check_order_of_replay(of.device, order_.of_part(index, places_), how,
-                                        with_.tasks.checked_name(slot),
-                                        with_.tasks.callables_inside());
-  }
-  replayed_part const what{.part = of.index, .changes = of.changes};
+  if (checks_order() && number + 1 == parts_.size()) { check_order(slot, how, options); }
+  replayed_part const what{.part = of.index, .changes = of.changes, .replay = replays_};
   with_.tasks.fill(slot, what, how);
+}
+
+void recorder::check_order(slot_address last, task_options how, replay_options const& options) {
+  // The ticket of the replay is that of the last part, so the check knows the replay by this task.
+  // The order inside the replay was checked before.
+  if (parts_.size() > 1) {
+    for (std::size_t i = 0; i < options.after.size(); ++i) { how.after.add(options.after[i]); }
+  }
+  with_.checks->check_order_of_replay(parts_.back().device, order_.accesses(), how,
+                                      with_.tasks.checked_name(last),
+                                      with_.tasks.callables_inside());
 }
 
 }  // namespace flotilla::dispatch

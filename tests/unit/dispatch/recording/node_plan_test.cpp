@@ -15,17 +15,23 @@ using list = std::vector<std::uint32_t>;
 
 struct tasks {
   index_lists after;
+  std::vector<std::uint32_t> levels;
   std::vector<task_share> shares;
 
   /// Adds a task. @return its index.
   std::uint32_t add(list const& ahead, std::uint32_t form = 1, std::uint32_t blocks = 1,
                     std::uint32_t min_on_level = 0) {
-    for (std::uint32_t const each : ahead) { after.push(each); }
+    std::uint32_t level = 0;
+    for (std::uint32_t const each : ahead) {
+      after.push(each);
+      level = std::max(level, levels[each] + 1);
+    }
     after.close();
+    levels.push_back(level);
     shares.push_back({form, blocks, min_on_level});
     return static_cast<std::uint32_t>(shares.size() - 1);
   }
-  [[nodiscard]] node_plan plan() const { return plan_nodes(after, shares); }
+  [[nodiscard]] node_plan plan() const { return plan_nodes(after, levels, shares); }
 };
 
 list of(std::span<std::uint32_t const> from) { return {from.begin(), from.end()}; }

@@ -97,11 +97,13 @@ class recorded_part_test : public template_test {
       plan_.tasks.push_back(i);
       if (i >= width) { plan_.after.push(i - width); }
       plan_.after.close();
+      plan_.levels.push_back(i / width);
       actions_.put(i, adding(i, 1));
     }
     // The last task is a fill, which is a node of its own.
     plan_.tasks.push_back(tasks);
     plan_.after.close();
+    plan_.levels.push_back(0);
     actions_.put(tasks, filling(1));
     make_part();
   }
@@ -154,7 +156,7 @@ class recorded_part_test : public template_test {
       part_->defer(changes);
       return refused.why.status;
     }
-    CUresult const answer = part_->enqueue(lane_, number_ + 1);
+    CUresult const answer = part_->enqueue(lane_, number_ + 1).status;
     if (answer != CUDA_SUCCESS) {
       part_->defer(changes);
       return answer;

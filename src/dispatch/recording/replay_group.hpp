@@ -1,0 +1,68 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The parts of a recording over several devices, and how far each of them is.
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "dispatch/lane/progress_words.hpp"
+#include "dispatch/task/failure.hpp"
+
+namespace flotilla::dispatch {
+
+/// Each part has a word. Replays are numbered from 1. In replay `r`, the part first writes base(r)
+/// when it begins, and at each exchange base(r) plus the level of the exchange. So the values only
+/// grow, and nobody resets them.
+///
+/// Threads: any.
+class replay_group {
+ public:
+  /// @param levels  Greater than the levels of all exchanges.
+  replay_group(progress_words& words, progress_words::row const& row, std::uint32_t parts,
+               std::uint32_t levels)
+      : handled_(parts), words_(words), row_(row), levels_(levels) {}
+  ~replay_group() { words_.give_back(row_); }
+  replay_group(replay_group const&) = delete;
+  replay_group& operator=(replay_group const&) = delete;
+
+  [[nodiscard]] std::uint32_t parts() const noexcept {
+    return static_cast<std::uint32_t>(handled_.size());
+  }
+  [[nodiscard]] std::uint64_t base(std::uint64_t replay) const noexcept { return replay * levels_; }
+  /// The word of the first part. Those of the others follow, progress_words::stride bytes apart.
+  [[nodiscard]] CUdeviceptr words() const noexcept { return row_.device; }
+  [[nodiscard]] CUdeviceptr word(std::uint32_t part) const noexcept { return row_.address(part); }
+  /// Lets the other parts of this replay continue, because this part does nothing more for it. The
+  /// part's device must have ended its earlier replays.
+  /// @param why  Why the part did not run, or not to its end.
+  void give_up(std::uint32_t part, std::uint64_t replay,
+               std::shared_ptr<failure const> why) noexcept;
+  /// Returns why a part has given up this replay; null if none has.
+  [[nodiscard]] std::shared_ptr<failure const> failure_of(std::uint64_t replay) const noexcept;
+  /// Returns whether another part has not come as far as this part.
+  [[nodiscard]] bool is_ahead(std::uint32_t part) const noexcept;
+
+  /// The last replay of the part that was launched or given up. Only replay_turns changes it.
+  [[nodiscard]] std::atomic<std::uint64_t>& handled(std::uint32_t part) noexcept {
+    return handled_[part];
+  }
+  [[nodiscard]] bool has_handled(std::uint32_t part, std::uint64_t replay) const noexcept {
+    // relaxed: only the device of the part changes it
+    return handled_[part].load(std::memory_order_relaxed) >= replay;
+  }
+
+ private:
+  std::vector<std::atomic<std::uint64_t>> handled_;  // by part
+  progress_words& words_;
+  progress_words::row const row_;
+  std::uint64_t const levels_;
+  std::mutex mutable mutex_;
+  std::uint64_t given_up_ = 0;  // the last replay that a part gave up; guarded by mutex_
+  std::shared_ptr<failure const> why_;
+};
+
+}  // namespace flotilla::dispatch

@@ -1,0 +1,64 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Replays over several devices are launched one after another.
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+
+#include "dispatch/lane/launch_turn.hpp"
+#include "dispatch/recording/replay_group.hpp"
+
+namespace flotilla::dispatch {
+
+/// The parts of a replay wait for each other on their devices, so they must not be launched in a
+/// different order than those of another replay. A replay has its *turn* from the launch of its
+/// first part until each part was launched or given up. Meanwhile, the lanes into which its parts
+/// were launched take no other work (lane::held_for). So all its parts are launched as if at once:
+/// nothing that one part waits for can wait for another part. tests/unit/dispatch/recording/
+/// replay_turns_model_test.cpp shows that no order of launches leads to a deadlock.
+///
+/// The turn ends, because all parts of a replay have the same predecessors: if one part can be
+/// launched, all can, or fail.
+///
+/// Threads: any.
+class replay_turns {
+ public:
+  /// Begins the turn of a replay, unless another replay has its turn. @return the turn; empty if
+  /// the part must be launched later.
+  [[nodiscard]] std::optional<launch_turn> enter(replay_group const& group,
+                                                 std::uint64_t replay) noexcept {
+    std::lock_guard const lock{mutex_};
+    if (group_ == nullptr) {
+      group_ = &group;
+      replay_ = replay;
+    } else if (group_ != &group || replay_ != replay) {
+      return std::nullopt;
+    }
+    return launch_turn{&over_, over_.load(std::memory_order_relaxed) + 1};
+  }
+  /// Notes that a part was launched, or will never be. The last part ends the turn.
+  void handled(replay_group& group, std::uint32_t part, std::uint64_t replay) noexcept {
+    std::lock_guard const lock{mutex_};
+    if (!group.has_handled(part, replay)) {
+      group.handled(part).store(replay, std::memory_order_relaxed);
+    }
+    if (group_ != &group) { return; }
+    for (std::uint32_t each = 0; each < group.parts(); ++each) {
+      if (!group.has_handled(each, replay_)) { return; }
+    }
+    group_ = nullptr;
+    // release: pairs with the acquire in launch_turn
+    over_.fetch_add(1, std::memory_order_release);
+  }
+
+ private:
+  std::mutex mutex_;
+  replay_group const* group_ = nullptr;  // whose replay has its turn; null: none
+  std::uint64_t replay_ = 0;
+  std::atomic<std::uint64_t> over_{0};  // the number of the last turn that is over
+};
+
+}  // namespace flotilla::dispatch
