@@ -60,15 +60,15 @@ TEST_P(DeadlineOrder, AReplayThatIsLateLeavesItsChangesToTheNext) {
   EXPECT_EQ(after.read(), 1u);
 }
 
-// requirement: a recording with several graphs is not replayed with a deadline
-TEST_P(DeadlineOrder, AReplayOfSeveralGraphsIsRefused) {
+// requirement: a recording over several devices is not replayed with a deadline
+TEST_P(DeadlineOrder, AReplayOverSeveralDevicesIsRefused) {
   if (device_count() == 1) { GTEST_SKIP() << "needs 2 devices"; }
   device_word here{rt(), first()}, there{rt(), last()};
   recording steps{rt()};
   recorded_task const one = steps.add(add(here));
   steps.add(add(there), {.after = {one}});
   EXPECT_THAT(thrown<invalid_argument>([&] { (void)steps.replay({.deadline = soon()}); }),
-              HasSubstr("with 2 graphs"));
+              HasSubstr("over 2 devices"));
   EXPECT_NO_THROW(steps.replay().wait());
   EXPECT_EQ(there.read(), 1u);
 }

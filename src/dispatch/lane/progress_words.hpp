@@ -35,7 +35,8 @@ class progress_words {
 
   explicit progress_words(std::size_t devices) noexcept : bytes_of_row_(devices * stride) {}
 
-  /// Takes a row. If there is none, registers more memory, so the context must be current.
+  /// Takes a row. If there is none, registers more memory, so the context, which must be that of
+  /// the host device (runtime_parts::host_device), must be current.
   /// @param device  The device of the context, which unregisters the memory.
   /// @throws driver_error, std::bad_alloc
   [[nodiscard]] row take(context::context_handle const& context, unsigned device);

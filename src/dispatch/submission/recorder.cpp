@@ -216,10 +216,11 @@ std::shared_ptr<replay_group> recorder::make_group(recording_plan const& plan) {
   for (planned_part const& each : plan.parts) {
     if (!each.exchanges.empty()) { levels = std::max(levels, each.exchanges.back().level + 1); }
   }
-  unsigned const first = plan.parts[0].device;
+  // Only memory that this device registers is for all devices.
+  unsigned const host = with_.shared.host_device;
   progress_words::row row;
-  with_.operations.run(first, [&](device_driver& device) {
-    row = with_.shared.progress.take(device.context(), first);
+  with_.operations.run(host, [&](device_driver& device) {
+    row = with_.shared.progress.take(device.context(), host);
   });
   try {
     return std::make_shared<replay_group>(with_.shared.progress, row, parts, levels);

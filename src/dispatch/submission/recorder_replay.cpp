@@ -43,9 +43,9 @@ ticket recorder::replay(replay_options const& options) {
   finish();
   if (has_deadline(options) && parts_.size() > 1) {
     throw invalid_argument(
-        "replay: a recording with " + std::to_string(parts_.size()) +
-        " graphs cannot be replayed with a deadline, because some of them may already have begun "
-        "when it passes; record the tasks of each device on their own");
+        "replay: a recording over " + std::to_string(parts_.size() - 1) +
+        " devices cannot be replayed with a deadline, because some of its graphs may already have "
+        "begun when it passes; record the tasks of each device on their own");
   }
   replay_room room{parts_.size()};
   // Take the slots before locking the mutex: `take_all` may wait long, and may run callables that

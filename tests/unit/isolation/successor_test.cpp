@@ -147,7 +147,9 @@ TEST_F(SuccessorTest, FilesThatAreNoProgramsAreRefused) {
   EXPECT_EQ(load("/no/such/file"), CUDA_ERROR_FILE_NOT_FOUND);
   EXPECT_EQ(load("/"), CUDA_ERROR_FILE_NOT_FOUND);
   EXPECT_EQ(load("/dev/null"), CUDA_ERROR_INVALID_IMAGE);
-  EXPECT_NE(load("/proc/self/cmdline"), CUDA_SUCCESS);
+  // A GPU driver compiles text only when a kernel is needed, so it may accept any text.
+  CUresult const of_text = load("/proc/self/cmdline");
+  EXPECT_TRUE(on_gpus() || of_text != CUDA_SUCCESS);
   EXPECT_FALSE(recovery().is_lost(0));
 }
 
