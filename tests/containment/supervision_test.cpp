@@ -209,6 +209,28 @@ TEST_P(Supervision, ADeviceThatWaitsForAHangingOneIsKept) {
   static_cast<void>(::testing::internal::GetCapturedStderr());
 }
 
+// requirement: a device that hangs in a replay is found, also after the other devices have ended
+// their parts
+TEST_P(Supervision, ADeviceThatHangsInTheLastPartIsReplaced) {
+  start({.stuck_after = 200ms});
+  ::testing::internal::CaptureStderr();
+  recording steps{rt()};
+  recorded_task const other = steps.add(nothing(), {.device = second});
+  recorded_task before = steps.add(nothing(), {.device = first});
+  for (int i = 0; i < 3; ++i) {
+    before = steps.add(nothing(), {.device = first, .after = {before}});
+  }
+  steps.add(nothing(), {.device = first, .after = {before, other}});
+  steps.replay().wait();
+  testing::hang_kernel(rt().devices()[0], 5);
+  ticket const hung = steps.replay();
+  EXPECT_THROW(hung.wait(), error);
+  rt().wait_idle();
+  steps.replay().wait();
+  EXPECT_EQ(devices().replacements(), 1);
+  static_cast<void>(::testing::internal::GetCapturedStderr());
+}
+
 // requirement: bad values are refused by name, in code and in text
 TEST(RestartOptions, BadValuesAreRefused) {
   FLOTILLA_NEED_CPU_DRIVER();

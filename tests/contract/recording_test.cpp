@@ -122,6 +122,66 @@ TEST_P(Recording, SeveralThreadsReplayAndSet) {
   EXPECT_EQ(value[0], 2u * threads * times);
 }
 
+// requirement: many recordings over the same devices may be replayed at the same time. If parts
+// that wait for their turn counted as tasks that wait for room, the part that ends the turn would
+// be stuck behind them
+TEST_P(Recording, ManyAreReplayedAtOnce) {
+  constexpr unsigned count = 160;
+  host_buffer<std::uint32_t> values{rt(), count};
+  std::vector<recording> all;
+  for (unsigned i = 0; i < count; ++i) {
+    values[i] = 1;
+    recording& one = all.emplace_back(rt());
+    device_ordinal const begin = i % 2 == 0 ? first() : last();
+    device_ordinal const end = i % 2 == 0 ? last() : first();
+    launch const what = program().step.with_shape({1}, {1})(values.data() + i, 3u, 1u);
+    recorded_task const ahead = one.add(what, {.device = begin});
+    static_cast<void>(one.add(what, {.device = end, .after = {ahead}}));
+    one.finish();
+  }
+  std::vector<std::jthread> team;
+  for (unsigned k = 0; k < 2; ++k) {
+    team.emplace_back([&, k] {
+      for (unsigned i = k; i < count; i += 2) { static_cast<void>(all[i].replay()); }
+    });
+  }
+  team.clear();
+  rt().wait_idle();
+  for (unsigned i = 0; i < count; ++i) { EXPECT_EQ(values[i], 13u) << i; }
+}
+
+// requirement: a callable may wait for a replay while replays that use its own device are submitted
+TEST_P(Recording, ACallableMayWaitForAReplayOfOtherDevices) {
+  if (device_count() < 3) { GTEST_SKIP() << "needs 3 devices"; }
+  host_buffer<std::uint32_t> values{rt(), 2};
+  values[0] = values[1] = 1;
+  device_ordinal const middle{1};
+  auto const over = [&](std::uint32_t* word, device_ordinal one, device_ordinal other) {
+    recording made{rt()};
+    launch const what = program().step.with_shape({1}, {1})(word, 3u, 1u);
+    recorded_task const ahead = made.add(what, {.device = one});
+    static_cast<void>(made.add(what, {.device = other, .after = {ahead}}));
+    made.finish();
+    return made;
+  };
+  recording with_middle = over(values.data(), first(), middle);
+  recording without = over(values.data() + 1, first(), last());
+  ticket const done = rt().submit(
+      [&](task_context&) {
+        for (int i = 0; i < 20; ++i) {
+          static_cast<void>(with_middle.replay());
+          without.replay().wait();
+        }
+      },
+      {.device = middle});
+  done.wait();
+  rt().wait_idle();
+  std::uint32_t expected = 1;
+  for (int i = 0; i < 40; ++i) { expected = expected * 3 + 1; }
+  EXPECT_EQ(values[0], expected);
+  EXPECT_EQ(values[1], expected);
+}
+
 struct coroutine {
   struct promise_type {
     coroutine get_return_object() noexcept { return {}; }

@@ -90,35 +90,45 @@ bool callable_runner::run_one(slot_address task) {
     queued_.at(level).push_front(task);
     return false;
   }
+  if (!parts_.shared.turns.begin_callable(parts_.lanes.device())) [[unlikely]] {
+    queued_.at(level).push_front(task);
+    return false;
+  }
+  run_in(*lane, task);
+  parts_.shared.turns.end_callable(parts_.lanes.device());
+  return true;
+}
+
+void callable_runner::run_in(lane& in, slot_address task) {
   if (cancelled_before_launch(parts_.shared.tasks.at(task))) [[unlikely]] {
     parts_.reporter.cancel(task);
-    return true;
+    return;
   }
-  if (auto const answer = parts_.lanes.enqueue_waits(*lane, found_.launched); !answer.ok()) {
+  if (auto const answer = parts_.lanes.enqueue_waits(in, found_.launched); !answer.ok()) {
     parts_.reporter.refuse(task, answer);
-    return true;
+    return;
   }
   // Begin the batch before the callable runs, and commit the batch afterwards. Meanwhile no other
   // batch begins in this lane, because the callable can drain other devices only.
-  lane::batch& batch = lane->begin();
+  lane::batch& batch = in.begin();
   std::string violation;
-  std::exception_ptr thrown = call(task, *lane, violation);
+  std::exception_ptr thrown = call(task, in, violation);
   base::add(ran_);
   if (thrown == nullptr && !violation.empty()) {
     thrown = std::make_exception_ptr(
         error(parts_.reporter.describe(task) + ": " + violation + "; flotilla has undone this"));
   }
   if (thrown == nullptr) {
-    parts_.committer.launched(task, *lane, batch);
-    return true;
+    parts_.committer.launched(task, in, batch);
+    return;
   }
   // The callable may have enqueued work before it threw, and that work may use memory that is freed
   // when the task ends. So the task ends only after this work. Until then, the task does not count
   // as launched.
   failures_.emplace(task, make_failure(thrown));
   batch.tasks[batch.count++] = task;
-  parts_.committer.finish(*lane);
-  return true;
+  parts_.committer.finish(in);
+  return;
 }
 
 std::exception_ptr callable_runner::call(slot_address task, lane const& lane,

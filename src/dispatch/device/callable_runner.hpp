@@ -63,8 +63,10 @@ class callable_runner {
   [[nodiscard]] std::uint64_t ran() const noexcept { return ran_.load(std::memory_order_relaxed); }
 
  private:
-  /// Runs a callable, or queues it again if no lane has room. @return false if it was queued again.
+  /// Runs a callable, or queues it again if no lane has room, or while a replay over several
+  /// devices is launched. @return false if it was queued again.
   bool run_one(slot_address task);
+  void run_in(lane& in, slot_address task);
   /// Returns the lane for the task whose predecessors are in `found_`; null if no lane has room.
   [[nodiscard]] lane* find_lane(priority_level level);
   /// Calls and destroys the callable. @return the exception that the callable threw, or null.

@@ -62,7 +62,10 @@ void containment::find_tasks() {
 }
 
 void containment::drop_batches() {
-  parts_.lanes.for_each_busy([](lane& one) { one.settle(); });
+  parts_.lanes.for_each_busy([](lane& one) {
+    one.settle();
+    one.held_for = {};
+  });
   parts_.lanes.retire([this](lane const&, lane::batch const& batch, auto) {
     if (batch.carrier != nullptr) { parts_.launcher.give_back(*batch.carrier); }
     parts_.grids.give_back(batch);

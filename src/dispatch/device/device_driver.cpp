@@ -105,7 +105,7 @@ void device_driver::destroy_resources() noexcept {
   memory_.destroy();
   parts_.shared.board.events_of(parts_.index).destroy();
   page_.unregister();
-  parts_.shared.progress.unregister(parts_.index);
+  parts_.shared.progress->unregister(parts_.index);
 }
 
 device_counters device_driver::counters() const noexcept {

@@ -35,13 +35,17 @@ bool device_side_waits::supported_by_device() const {
   if (source.kind != context_source::kinds::owned || settings.exec_affinity) { return false; }
   // A kernel that waits for an isolated device would wait forever if that device is lost.
   if (parts_.context.api().recovery != nullptr) { return false; }
+  return !ends_long_kernels(parts_.context);
+}
+
+bool ends_long_kernels(context::context_handle const& context) {
   CUdevice device = 0;
-  int ends_long_kernels = 1;  // a GPU with a display aborts long kernels
-  driver::table const& api = parts_.context.api();
-  return api.device_get(&device, parts_.context.where().driver_ordinal) == CUDA_SUCCESS &&
-         api.device_get_attribute(&ends_long_kernels, CU_DEVICE_ATTRIBUTE_KERNEL_EXEC_TIMEOUT,
-                                  device) == CUDA_SUCCESS &&
-         ends_long_kernels == 0;
+  int ends = 1;
+  driver::table const& api = context.api();
+  bool const is_known = api.device_get(&device, context.where().driver_ordinal) == CUDA_SUCCESS &&
+                        api.device_get_attribute(&ends, CU_DEVICE_ATTRIBUTE_KERNEL_EXEC_TIMEOUT,
+                                                 device) == CUDA_SUCCESS;
+  return !is_known || ends != 0;
 }
 
 void device_side_waits::begin_pass() {

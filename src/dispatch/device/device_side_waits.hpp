@@ -107,4 +107,8 @@ class device_side_waits {
   std::optional<std::chrono::steady_clock::time_point> disabled_since_;
 };
 
+/// Returns whether the driver ends kernels of the device that run for seconds, or whether this is
+/// unknown. It does if the GPU has a display.
+[[nodiscard]] bool ends_long_kernels(context::context_handle const& context);
+
 }  // namespace flotilla::dispatch

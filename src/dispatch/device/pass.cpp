@@ -2,9 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // A pass: one bounded round of work for a device. The holder of the device's lease executes it.
+#include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <new>
 #include <utility>
+#include <vector>
 
 #include <flotilla/error/error.hpp>
 
@@ -145,6 +148,9 @@ bool device_driver::pass(helper_filter filter, stop_predicate const& stop) {
   // Start held-back tasks before requeued tasks. Otherwise the next tasks of other chains would
   // always overtake the held-back tasks.
   if (had_kept) { moved = starter_.retry_waiting(0) || moved; }
+  std::vector<slot_address> const kept = std::exchange(replays_.out_of_turn(), {});
+  for (slot_address const task : kept) { starter_.start(task); }
+  moved = replays_.out_of_turn().size() < kept.size() || moved;
   moved = intake_.take_requeued() || moved;
   moved = intake_.take_inboxes() || moved;
   moved = intake_.pull_shared() || moved;
@@ -162,10 +168,10 @@ bool device_driver::pass(helper_filter filter, stop_predicate const& stop) {
     return intake_.has_more_urgent(level);
   }) || moved;
   moved = staged_.progress(stop) || moved;
-  frees_.run_in_pass();
-  bool const has_work_left = !starter_.waiting().empty() || !callables_.empty() ||
-                             callables_.has_failures() || !staged_.empty() || !events_.empty() ||
-                             !late_.empty() || !end_waits_.empty() ||
+  if (!parts_.shared.turns.involve(parts_.index)) { frees_.run_in_pass(); }
+  bool const has_work_left = !starter_.waiting().empty() || !replays_.out_of_turn().empty() ||
+                             !callables_.empty() || callables_.has_failures() || !staged_.empty() ||
+                             !events_.empty() || !late_.empty() || !end_waits_.empty() ||
                              lanes_.counts().status_batches != 0 || intake_.has_left_some();
   parts_.inbound.set_backlog(has_work_left);
   lanes_.publish_busy();
@@ -199,6 +205,7 @@ void device_driver::end_batch(lane const& lane, lane::batch const& batch, clock:
   if (parts_.shared.trace.active()) [[unlikely]] {
     trace_.note_batch(lane, batch, callables_.has_failures());
   }
+  if (batch.is_joint) { replays_.note_end(tasks[0]); }
   if (batch.has_status) {
     shared_tasks = parts_.shared.tasks.is_shared(tasks[0]) ? 1 : 0;
     parts_.shared.ends.end(
@@ -227,6 +234,7 @@ bool device_driver::fail_all(std::shared_ptr<failure const> const& why) {
   events_.fail_all(why);
   std::vector<slot_address> tasks;
   starter_.move_waiting_to(tasks);
+  std::ranges::move(std::exchange(replays_.out_of_turn(), {}), std::back_inserter(tasks));
   end_waits_.move_to(tasks);
   callables_.move_to(tasks);
   intake_.take_everything(tasks,

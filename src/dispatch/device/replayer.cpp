@@ -8,6 +8,7 @@
 
 #include <flotilla/error/error.hpp>
 
+#include "dispatch/device/device_side_waits.hpp"
 #include "dispatch/recording/replayed_part.hpp"
 #include "dispatch/task/cancellation.hpp"
 #include "dispatch/trace/nvtx_range.hpp"
@@ -72,9 +73,12 @@ bool replayer::start(slot_address task, std::span<end_mark const> waits) {
   }
   std::optional<launch_turn> turn;
   if (group != nullptr && !group->has_handled(part->number_in_group(), replay.replay)) {
-    if (std::chrono::steady_clock::now() < passes_until_) [[unlikely]] { return false; }
-    turn = parts_.shared.turns.enter(*group, replay.replay);
-    if (!turn) { return false; }
+    bool const may_enter = std::chrono::steady_clock::now() >= passes_until_;
+    if (may_enter) { turn = parts_.shared.turns.enter(*group, replay.replay); }
+    if (!turn) {
+      out_of_turn_.push_back(task);
+      return true;
+    }
   }
   lane& lane = parts_.lanes[number];
   if (cancelled_before_launch(one)) [[unlikely]] {  // only a replay with a deadline
@@ -113,6 +117,12 @@ bool replayer::start(slot_address task, std::span<end_mark const> waits) {
   return true;
 }
 
+void replayer::note_end(slot_address task) const {
+  replayed_part const& replay = held_in<replayed_part>(parts_.shared.tasks.at(task));
+  auto const part = parts_.shared.recordings.get(replay.part);
+  part->group()->note_end(part->number_in_group(), replay.replay);
+}
+
 bool replayer::is_last(end_mark mark) const {
   bool const is_open = (parts_.waves.lanes() >> mark.lane() & 1) != 0;
   return !is_open && parts_.lanes[mark.lane()].last_number() == mark.number();
@@ -126,12 +136,14 @@ void replayer::check_exchanges(replay_group const& group) const {
   }
   if (parts_.context.where().kind == device_kind::cpu) { return; }
   bool const is_on = parts_.context.asked().device_side_waits.value_or(true);
-  if (is_on && parts_.launcher.functions().exchange != nullptr) { return; }
+  bool const has_kernel = parts_.launcher.functions().exchange != nullptr;
+  if (is_on && has_kernel && !ends_long_kernels(parts_.context)) { return; }
   throw invalid_argument(
       "a recording over several devices cannot use " + parts_.context.subject() + ", because " +
-      (is_on ? "flotilla's own kernels could not be loaded there"
-             : "the setting device_side_waits = false forbids kernels that wait for another "
-               "device") +
+      (!is_on       ? "the setting device_side_waits = false forbids kernels that wait for another "
+                      "device"
+       : has_kernel ? "it has a display, so its driver ends kernels that wait for seconds"
+                    : "flotilla's own kernels could not be loaded there") +
       "; make a recording for each device, and order their replays with replay_options::after");
 }
 

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "dispatch/batching/batch_lanes.hpp"
 #include "dispatch/batching/kernel_profiles.hpp"
@@ -42,9 +43,14 @@ class replayer {
                                                      std::shared_ptr<replay_group> group,
                                                      std::uint32_t number_in_group,
                                                      CUstream memory_stream);
-  /// Makes a stream wait for `waits` and puts the replay into the stream. @return false if no lane
-  /// has room, or another replay over several devices has its turn.
+  /// Makes a stream wait for `waits` and puts the replay into the stream. If another replay over
+  /// several devices has its turn, keeps the task. @return false if no lane has room.
   [[nodiscard]] bool start(slot_address task, std::span<end_mark const> waits);
+  /// The tasks that must be started again, because another replay had its turn. They do not count
+  /// as tasks that wait for room: the part that ends the turn may be behind any number of them.
+  [[nodiscard]] std::vector<slot_address>& out_of_turn() noexcept { return out_of_turn_; }
+  /// Notes that the batch of a part that exchanges with other devices has ended.
+  void note_end(slot_address task) const;
   /// Starts no part that exchanges with other devices for a moment, because a launch waits until
   /// such parts have ended. Otherwise, a program that always has replays in flight would hold up
   /// the launch forever.
@@ -65,6 +71,7 @@ class replayer {
 
   parts const parts_;
   std::chrono::steady_clock::time_point passes_until_{};
+  std::vector<slot_address> out_of_turn_;
 };
 
 }  // namespace flotilla::dispatch

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -77,7 +78,7 @@ struct runtime_parts {
   shared_queue& shared;
   completion_board& board;
   kernel_table const& kernels;
-  progress_words& progress;
+  std::shared_ptr<progress_words> const& progress;
   recorded_parts& recordings;
   replay_turns& turns;
   dependencies& order;

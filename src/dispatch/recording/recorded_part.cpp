@@ -182,11 +182,12 @@ recorded_part::refusal recorded_part::rewrite(change_list const& changes) {
   return apart.empty() ? rewrite_in_place(changes) : rebuild(changes, apart);
 }
 
+void recorded_part::note_damage(driver::call_outcome const& answer) noexcept {
+  bool const is_update = std::string_view{answer.call}.starts_with("cuGraphExec");
+  if (is_update && answer.status == CUDA_ERROR_OUT_OF_MEMORY) { damage_ = answer; }
+}
+
 recorded_part::refusal recorded_part::rewrite_in_place(change_list const& changes) {
-  auto const note_damage = [this](driver::call_outcome const& answer) {
-    bool const is_update = std::string_view{answer.call}.starts_with("cuGraphExec");
-    if (is_update && answer.status == CUDA_ERROR_OUT_OF_MEMORY) { damage_ = answer; }
-  };
   for (change_list::change const& change : changes.changes()) {
     driver::call_outcome const answer = graph_->put(change, changes.arguments(change));
     if (!answer.ok()) {
@@ -241,6 +242,7 @@ void recorded_part::defer(std::uint32_t changes) {
 driver::call_outcome recorded_part::enqueue(lane const& lane, std::uint64_t number,
                                             std::uint64_t replay) {
   driver::call_outcome const answer = graph_->enqueue(lane, number, replay);
+  note_damage(answer);
   if (answer.ok()) {
     deferred_.clear();
     launched_.store(std::chrono::steady_clock::now(), std::memory_order_relaxed);

@@ -108,6 +108,8 @@ class recorded_part {
                                                   std::vector<bool> const& alone) const;
   [[nodiscard]] refusal rewrite(change_list const& changes);
   [[nodiscard]] refusal rewrite_in_place(change_list const& changes);
+  /// Notes whether a call that has failed may have damaged the graph.
+  void note_damage(driver::call_outcome const& answer) noexcept;
   /// Replaces the graph with a new graph that has these changes. If that fails, the present graph
   /// stays as it is.
   /// @param apart  Tasks that the new graph must not have in a grid.

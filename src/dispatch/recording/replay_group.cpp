@@ -3,6 +3,7 @@
 #include "dispatch/recording/replay_group.hpp"
 
 #include <atomic>
+#include <new>
 #include <utility>
 
 namespace flotilla::dispatch {
@@ -11,17 +12,25 @@ void replay_group::give_up(std::uint32_t part, std::uint64_t replay,
                            std::shared_ptr<failure const> why) noexcept {
   {
     std::lock_guard const lock{mutex_};
-    if (given_up_ < replay) {
-      given_up_ = replay;
-      why_ = std::move(why);
-    }
+    std::erase_if(given_up_, [this](given_up const& each) {
+      for (std::uint32_t i = 0; i < parts(); ++i) {
+        if (!has_handled(i, each.replay)) { return false; }
+      }
+      return true;
+    });
+    try {
+      given_up_.push_back({replay, std::move(why)});
+    } catch (std::bad_alloc const&) {}  // then other parts run, although the replay has failed
   }
   progress_words::raise(row_.word(part), base(replay + 1) - 1);
 }
 
 std::shared_ptr<failure const> replay_group::failure_of(std::uint64_t replay) const noexcept {
   std::lock_guard const lock{mutex_};
-  return given_up_ == replay ? why_ : nullptr;
+  for (given_up const& each : given_up_) {
+    if (each.replay == replay) { return each.why; }
+  }
+  return nullptr;
 }
 
 bool replay_group::is_ahead(std::uint32_t part) const noexcept {
@@ -30,8 +39,10 @@ bool replay_group::is_ahead(std::uint32_t part) const noexcept {
     return std::atomic_ref{row_.word(of)}.load(std::memory_order_relaxed);
   };
   std::uint64_t const own = value(part);
+  std::uint64_t const replay = own / levels_;
   for (std::uint32_t other = 0; other < parts(); ++other) {
-    if (value(other) < own) { return true; }
+    bool const has_ended = ended_[other].load(std::memory_order_relaxed) >= replay;
+    if (!has_ended && value(other) < own) { return true; }
   }
   return false;
 }

@@ -4,9 +4,11 @@
 // Replays over several devices are launched one after another.
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <mutex>
 #include <optional>
+#include <vector>
 
 #include "dispatch/lane/launch_turn.hpp"
 #include "dispatch/recording/replay_group.hpp"
@@ -21,17 +23,24 @@ namespace flotilla::dispatch {
 /// replay_turns_model_test.cpp shows that no order of launches leads to a deadlock.
 ///
 /// The turn ends, because all parts of a replay have the same predecessors: if one part can be
-/// launched, all can, or fail.
+/// launched, all can, or fail. A callable occupies its device, and may wait for what is behind the
+/// replay. So no turn begins while a callable runs on one of its devices, and no callable begins on
+/// one of its devices during the turn.
 ///
 /// Threads: any.
 class replay_turns {
  public:
-  /// Begins the turn of a replay, unless another replay has its turn. @return the turn; empty if
-  /// the part must be launched later.
+  explicit replay_turns(std::size_t devices) : callables_(devices, 0) {}
+
+  /// Begins the turn of a replay, unless another replay has its turn, or a callable runs on one of
+  /// its devices. @return the turn; empty if the part must be launched later.
   [[nodiscard]] std::optional<launch_turn> enter(replay_group const& group,
                                                  std::uint64_t replay) noexcept {
     std::lock_guard const lock{mutex_};
     if (group_ == nullptr) {
+      for (unsigned const device : group.devices()) {
+        if (callables_[device] != 0) { return std::nullopt; }
+      }
       group_ = &group;
       replay_ = replay;
     } else if (group_ != &group || replay_ != replay) {
@@ -54,9 +63,28 @@ class replay_turns {
     over_.fetch_add(1, std::memory_order_release);
   }
 
+  /// Notes that a callable begins. @return false if it must not begin now.
+  [[nodiscard]] bool begin_callable(unsigned device) noexcept {
+    std::lock_guard const lock{mutex_};
+    if (group_ != nullptr && group_->uses(device)) { return false; }
+    ++callables_[device];
+    return true;
+  }
+  void end_callable(unsigned device) noexcept {
+    std::lock_guard const lock{mutex_};
+    --callables_[device];
+  }
+  /// Returns whether a turn lasts that has to do with this device. The holder of the device's lease
+  /// must then not wait for the device.
+  [[nodiscard]] bool involve(unsigned device) const noexcept {
+    std::lock_guard const lock{mutex_};
+    return group_ != nullptr && group_->uses(device);
+  }
+
  private:
-  std::mutex mutex_;
-  replay_group const* group_ = nullptr;  // whose replay has its turn; null: none
+  std::mutex mutable mutex_;
+  std::vector<std::uint32_t> callables_;  // by device: how many run
+  replay_group const* group_ = nullptr;   // whose replay has its turn; null: none
   std::uint64_t replay_ = 0;
   std::atomic<std::uint64_t> over_{0};  // the number of the last turn that is over
 };

@@ -11,6 +11,8 @@
 #include <flotilla/detail/wait_interruption.hpp>
 #include <flotilla/error/error.hpp>
 #include <flotilla/task/callable.hpp>
+#include <stop_token>
+#include <thread>
 
 #include "base/log.hpp"
 #include "base/process_end.hpp"
@@ -106,7 +108,17 @@ void runtime_state::shut_down(bool is_kept) noexcept {
   if (is_poisoned) { destroy_callables(); }
   // Lack of host memory also poisons the runtime. Then kernels may still use the memory that is
   // freed below, so wait for the kernels. After a fault, no kernel runs any more.
-  if (is_poisoned) { wait_for_kernels(devices, is_kept); }
+  if (is_poisoned) {
+    // A part of a replay may have lowered a word after the runtime was poisoned, and another part
+    // may wait for that word.
+    std::jthread const raiser{[this](std::stop_token const& stop) {
+      while (!stop.stop_requested()) {
+        progress_->raise_all();
+        std::this_thread::sleep_for(std::chrono::milliseconds{1});
+      }
+    }};
+    wait_for_kernels(devices, is_kept);
+  }
   // No task is left, so retired memory and the programs are no longer used.
   for (unsigned i = 0; i < devices.size(); ++i) {
     std::optional<context::lease> lease = take_lease(devices[i].gate(), is_kept);

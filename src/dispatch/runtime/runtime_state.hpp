@@ -111,7 +111,8 @@ class runtime_state final : public detail::runtime_impl {
   shared_queue shared_queue_;
   completion_board board_;
   kernel_table kernels_;
-  progress_words progress_;
+  // Shared, because recordings may outlive the runtime.
+  std::shared_ptr<progress_words> const progress_;
   recorded_parts recordings_;
   replay_turns turns_;
   host_tasks hosts_;

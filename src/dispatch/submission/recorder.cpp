@@ -210,22 +210,23 @@ void recorder::finish() {
 
 std::shared_ptr<replay_group> recorder::make_group(recording_plan const& plan) {
   if (plan.parts.size() == 1) { return nullptr; }
-  auto const parts =
-      static_cast<std::uint32_t>(plan.parts.size() - 1);  // the last waits on the host
+  std::vector<unsigned> devices;
   std::uint32_t levels = 1;
   for (planned_part const& each : plan.parts) {
-    if (!each.exchanges.empty()) { levels = std::max(levels, each.exchanges.back().level + 1); }
+    if (!each.parts_ahead.empty()) { continue; }  // the last part exchanges nothing
+    devices.push_back(each.device);
+    levels = std::max(levels, each.exchanges.back().level + 1);
   }
   // Only memory that this device registers is for all devices.
   unsigned const host = with_.shared.host_device;
   progress_words::row row;
   with_.operations.run(host, [&](device_driver& device) {
-    row = with_.shared.progress.take(device.context(), host);
+    row = with_.shared.progress->take(device.context(), host);
   });
   try {
-    return std::make_shared<replay_group>(with_.shared.progress, row, parts, levels);
+    return std::make_shared<replay_group>(with_.shared.progress, row, std::move(devices), levels);
   } catch (...) {
-    with_.shared.progress.give_back(row);
+    with_.shared.progress->give_back(row);
     throw;
   }
 }

@@ -6,9 +6,13 @@
 #include <flotilla/flotilla.hpp>
 
 #include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
 
 #include "support/contract_test.hpp"
 #include "support/inside.hpp"
+#include "support/kernels.hpp"
 
 namespace flotilla::test {
 namespace {
@@ -38,6 +42,24 @@ TEST_P(RecordingLifetime, GraphsAreFreedAfterTheLastReplay) {
   EXPECT_TRUE(pumping(rt(), [&] {
     return inside(rt()).recording_parts().shared.recordings.get(0) == nullptr;
   })) << "the graph was not freed after its last replay";
+}
+
+// error guess: a recording over several devices may outlive its runtime
+TEST(RecordingOfSeveralDevices, MayOutliveItsRuntime) {
+  auto rt = std::make_unique<runtime>(runtime_options{.devices = "cpu:2", .workers = 0});
+  std::optional<recording> steps{*rt};
+  {
+    test_program const kernels{*rt};
+    for (unsigned i = 0; i < 2; ++i) {
+      static_cast<void>(
+          steps->add(kernels.nothing.with_shape({1}, {1})(), {.device = device_ordinal{i}}));
+    }
+    steps->replay().wait();
+  }
+  ::testing::internal::CaptureStderr();
+  rt.reset();
+  steps.reset();
+  EXPECT_NE(::testing::internal::GetCapturedStderr().find("after its runtime"), std::string::npos);
 }
 
 }  // namespace
