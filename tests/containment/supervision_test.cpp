@@ -36,6 +36,20 @@ class Supervision : public containment_test {
     }
     rt().submit(nothing(), {.device = second}).wait();
   }
+  /// Lets a kernel of the first device hang in a replay: the device must be replaced, no other, and
+  /// the next replay must run.
+  /// @param nth  Which kernel of the device; 1 is the first.
+  void expect_one_replacement(recording& steps, std::uint64_t nth) {
+    ::testing::internal::CaptureStderr();
+    steps.replay().wait();
+    testing::hang_kernel(rt().devices()[0], nth);
+    ticket const hung = steps.replay();
+    EXPECT_THROW(hung.wait(), error);
+    rt().wait_idle();
+    steps.replay().wait();
+    EXPECT_EQ(devices().replacements(), 1);
+    static_cast<void>(::testing::internal::GetCapturedStderr());
+  }
 };
 INSTANTIATE_TEST_SUITE_P(workers, Supervision, ::testing::Values(0, 2));
 
@@ -195,25 +209,16 @@ TEST_P(Supervision, ADeviceThatHangsIsReplaced) {
 // requirement: a device is not stuck because a part of a replay waits there for another device
 TEST_P(Supervision, ADeviceThatWaitsForAHangingOneIsKept) {
   start({.stuck_after = 200ms});
-  ::testing::internal::CaptureStderr();
   recording steps{rt()};
   recorded_task const ahead = steps.add(nothing(), {.device = first});
   steps.add(nothing(), {.device = second, .after = {ahead}});
-  steps.replay().wait();
-  testing::hang_kernel(rt().devices()[0], 1);
-  ticket const hung = steps.replay();
-  EXPECT_THROW(hung.wait(), error);
-  rt().wait_idle();
-  steps.replay().wait();
-  EXPECT_EQ(devices().replacements(), 1);
-  static_cast<void>(::testing::internal::GetCapturedStderr());
+  expect_one_replacement(steps, 1);
 }
 
 // requirement: a device that hangs in a replay is found, also after the other devices have ended
 // their parts
 TEST_P(Supervision, ADeviceThatHangsInTheLastPartIsReplaced) {
   start({.stuck_after = 200ms});
-  ::testing::internal::CaptureStderr();
   recording steps{rt()};
   recorded_task const other = steps.add(nothing(), {.device = second});
   recorded_task before = steps.add(nothing(), {.device = first});
@@ -221,14 +226,7 @@ TEST_P(Supervision, ADeviceThatHangsInTheLastPartIsReplaced) {
     before = steps.add(nothing(), {.device = first, .after = {before}});
   }
   steps.add(nothing(), {.device = first, .after = {before, other}});
-  steps.replay().wait();
-  testing::hang_kernel(rt().devices()[0], 5);
-  ticket const hung = steps.replay();
-  EXPECT_THROW(hung.wait(), error);
-  rt().wait_idle();
-  steps.replay().wait();
-  EXPECT_EQ(devices().replacements(), 1);
-  static_cast<void>(::testing::internal::GetCapturedStderr());
+  expect_one_replacement(steps, 5);
 }
 
 // requirement: bad values are refused by name, in code and in text

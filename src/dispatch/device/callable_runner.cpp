@@ -128,7 +128,6 @@ void callable_runner::run_in(lane& in, slot_address task) {
   failures_.emplace(task, make_failure(thrown));
   batch.tasks[batch.count++] = task;
   parts_.committer.finish(in);
-  return;
 }
 
 std::exception_ptr callable_runner::call(slot_address task, lane const& lane,

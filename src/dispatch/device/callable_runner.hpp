@@ -66,6 +66,7 @@ class callable_runner {
   /// Runs a callable, or queues it again if no lane has room, or while a replay over several
   /// devices is launched. @return false if it was queued again.
   bool run_one(slot_address task);
+  /// Runs a callable in this lane, unless it was cancelled.
   void run_in(lane& in, slot_address task);
   /// Returns the lane for the task whose predecessors are in `found_`; null if no lane has room.
   [[nodiscard]] lane* find_lane(priority_level level);

@@ -2,25 +2,32 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dispatch/lane/progress_words.hpp"
 
-#include <algorithm>
 #include <atomic>
+#include <utility>
 
 namespace flotilla::dispatch {
 
-progress_words::row progress_words::take(context::context_handle const& context, unsigned device) {
-  std::lock_guard const lock{mutex_};
-  if (free_.empty()) {
-    std::size_t const bytes = std::max(slab_bytes, bytes_of_row_);
-    std::size_t const rows = bytes / bytes_of_row_;
+void progress_words::add_slab(context::context_handle const& context, unsigned device) {
+  std::size_t const rows = bytes_of_slab_ / bytes_of_row_;
+  {
+    std::lock_guard const lock{mutex_};
+    if (!free_.empty()) { return; }
     slabs_.reserve(slabs_.size() + 1);
     free_.reserve((slabs_.size() + 1) * rows);
-    slabs_.push_back(std::unique_ptr<slab>{
-        new slab{device, {context, bytes, registered_memory::users::all_devices}}});
-    registered_memory const& made = slabs_.back()->memory;
-    for (std::size_t i = rows; i-- > 0;) {
-      free_.push_back({made.host() + i * bytes_of_row_, made.device() + i * bytes_of_row_});
-    }
   }
+  std::unique_ptr<slab> made{
+      new slab{device, {context, bytes_of_slab_, registered_memory::users::all_devices}}};
+  registered_memory const& memory = made->memory;
+  std::lock_guard const lock{mutex_};
+  slabs_.push_back(std::move(made));
+  for (std::size_t i = rows; i-- > 0;) {
+    free_.push_back({memory.host() + i * bytes_of_row_, memory.device() + i * bytes_of_row_});
+  }
+}
+
+progress_words::row progress_words::take(context::context_handle const& context, unsigned device) {
+  add_slab(context, device);
+  std::lock_guard const lock{mutex_};
   row const taken = free_.back();
   free_.pop_back();
   for (std::size_t i = 0; i < bytes_of_row_ / stride && !all_raised_; ++i) {
@@ -48,8 +55,9 @@ void progress_words::raise_all() noexcept {
   all_raised_ = true;
   for (auto const& each : slabs_) {
     row const all{each->memory.host(), 0};
-    std::size_t const words = std::max(slab_bytes, bytes_of_row_) / stride;
-    for (std::uint32_t i = 0; i < words; ++i) { raise(all.word(i), above_all_values); }
+    for (std::uint32_t i = 0; i < bytes_of_slab_ / stride; ++i) {
+      raise(all.word(i), above_all_values);
+    }
   }
 }
 

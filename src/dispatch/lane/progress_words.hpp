@@ -5,6 +5,8 @@
 
 #include <cuda.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -33,10 +35,12 @@ class progress_words {
     }
   };
 
-  explicit progress_words(std::size_t devices) noexcept : bytes_of_row_(devices * stride) {}
+  explicit progress_words(std::size_t devices) noexcept
+      : bytes_of_row_(devices * stride), bytes_of_slab_(std::max(min_slab_bytes, bytes_of_row_)) {}
 
   /// Takes a row. If there is none, registers more memory, so the context, which must be that of
-  /// the host device (runtime_parts::host_device), must be current.
+  /// the host device (runtime_parts::host_device), must be current. Only the holder of its lease
+  /// may call the function.
   /// @param device  The device of the context, which unregisters the memory.
   /// @throws driver_error, std::bad_alloc
   [[nodiscard]] row take(context::context_handle const& context, unsigned device);
@@ -56,12 +60,16 @@ class progress_words {
     unsigned device;
     registered_memory memory;
   };
-  static constexpr std::size_t slab_bytes = std::size_t{1} << 16;
+  static constexpr std::size_t min_slab_bytes = std::size_t{1} << 16;
   // Streams compare modulo 2^64, as signed numbers.
   static constexpr std::uint64_t above_all_values = std::uint64_t{1} << 62;
 
+  /// Registers more memory if there is no row.
+  void add_slab(context::context_handle const& context, unsigned device);
+
   std::size_t const bytes_of_row_;
-  std::mutex mutex_;
+  std::size_t const bytes_of_slab_;
+  std::mutex mutex_;  // never held during a driver call, because `raise_all` needs it
   std::vector<std::unique_ptr<slab>> slabs_;
   std::vector<row> free_;  // has room for all rows, because `give_back` must not allocate
   bool all_raised_ = false;

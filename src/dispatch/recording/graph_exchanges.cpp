@@ -73,8 +73,10 @@ CUgraphNode graph_exchanges::begin(CUgraph graph, builtin_functions const& built
   bool const are_kernels = !with_.planned.empty() && builtins.exchange != nullptr;
   if (!are_kernels) { return nullptr; }
   driver::table const& api = context_.api();
-  driver::check(api.mem_alloc_async(&base_at_, sizeof(std::uint64_t), with_.memory_stream),
+  CUdeviceptr memory = 0;
+  driver::check(api.mem_alloc_async(&memory, sizeof(std::uint64_t), with_.memory_stream),
                 "cuMemAllocAsync", context_.subject());
+  base_at_ = memory;
   // The streams of replays use the memory. This stream holds no tasks, so the wait is short.
   driver::check(api.stream_synchronize(with_.memory_stream), "cuStreamSynchronize",
                 context_.subject());

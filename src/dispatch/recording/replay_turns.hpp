@@ -43,6 +43,7 @@ class replay_turns {
       }
       group_ = &group;
       replay_ = replay;
+      has_turn_.store(true, std::memory_order_relaxed);
     } else if (group_ != &group || replay_ != replay) {
       return std::nullopt;
     }
@@ -59,30 +60,39 @@ class replay_turns {
       if (!group.has_handled(each, replay_)) { return; }
     }
     group_ = nullptr;
+    has_turn_.store(false, std::memory_order_relaxed);
     // release: pairs with the acquire in launch_turn
     over_.fetch_add(1, std::memory_order_release);
   }
 
   /// Notes that a callable begins. @return false if it must not begin now.
   [[nodiscard]] bool begin_callable(unsigned device) noexcept {
+    if (has_one_device()) { return true; }
     std::lock_guard const lock{mutex_};
     if (group_ != nullptr && group_->uses(device)) { return false; }
     ++callables_[device];
     return true;
   }
   void end_callable(unsigned device) noexcept {
+    if (has_one_device()) { return; }
     std::lock_guard const lock{mutex_};
     --callables_[device];
   }
   /// Returns whether a turn lasts that has to do with this device. The holder of the device's lease
   /// must then not wait for the device.
   [[nodiscard]] bool involve(unsigned device) const noexcept {
+    // relaxed: a turn of another thread cannot launch on this device, whose lease the caller holds
+    if (!has_turn_.load(std::memory_order_relaxed)) { return false; }
     std::lock_guard const lock{mutex_};
     return group_ != nullptr && group_->uses(device);
   }
 
  private:
+  /// Then there are no turns.
+  [[nodiscard]] bool has_one_device() const noexcept { return callables_.size() == 1; }
+
   std::mutex mutable mutex_;
+  std::atomic<bool> has_turn_{false};     // whether group_ is not null; written with mutex_ locked
   std::vector<std::uint32_t> callables_;  // by device: how many run
   replay_group const* group_ = nullptr;   // whose replay has its turn; null: none
   std::uint64_t replay_ = 0;
