@@ -124,11 +124,13 @@ TEST_F(RuntimeSchedules, EveryWaitForAYieldingDeviceYields) {
     runtime rt{set_to(wait_policy::yield)};
     test_program const program{rt};
     for (way const& each : all_ways()) {
-      held_word word{rt};
-      ticket const held = rt.submit(word.launch_of(program), {.device = device_ordinal{0}});
-      EXPECT_TRUE(eventually([&] { return word.started(); }));
-      EXPECT_LT(share_beside_a_rival([&] { each.wait(rt, held); }, [&] { word.release(); }), 0.2)
-          << each.name;
+      double const share = lowest_share(0.2, [&] {
+        held_word word{rt};
+        ticket const held = rt.submit(word.launch_of(program), {.device = device_ordinal{0}});
+        EXPECT_TRUE(eventually([&] { return word.started(); }));
+        return share_beside_a_rival([&] { each.wait(rt, held); }, [&] { word.release(); });
+      });
+      EXPECT_LT(share, 0.2) << each.name;
     }
   });
 }
@@ -219,8 +221,10 @@ TEST_F(RuntimeSchedules, NoThreadTakesAProcessorForABlockingDevice) {
        }},
   };
   for (auto const& each : ways) {
-    double const share = share_taken_while([&] {
-      for (int i = 0; i < count; ++i) { each.wait(); }
+    double const share = lowest_share(0.25, [&] {
+      return share_taken_while([&] {
+        for (int i = 0; i < count; ++i) { each.wait(); }
+      });
     });
     // Measured: about 5 % of a processor, or 10 % if the thread can only sleep for fixed times. A
     // thread that spins or yields would use 100 %.
