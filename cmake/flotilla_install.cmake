@@ -9,7 +9,7 @@ include(CMakePackageConfigHelpers)
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/flotilla")
 set(for_development COMPONENT development)
 set(headers "")
-foreach(set HEADERS native senders kernel_language)
+foreach(set HEADERS native senders mpi kernel_language)
   list(APPEND headers FILE_SET ${set} ${for_development})
 endforeach()
 install(TARGETS flotilla EXPORT flotilla-targets

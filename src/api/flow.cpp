@@ -16,6 +16,7 @@
 #include <flotilla/error/error.hpp>
 #include <flotilla/kernel/kernel.hpp>
 
+#include "api/cluster_access.hpp"
 #include "base/access.hpp"
 #include "flows/flow/access.hpp"
 #include "flows/flow/flow_state.hpp"
@@ -107,6 +108,11 @@ flows::place place_of(flows::flow_state const& state, std::optional<device_ordin
 
 flow::flow(runtime& owner, flow_options const& options)
     : state_{std::make_shared<flows::flow_state>(owner, options)} {}
+flow::flow(cluster& all, flow_options const& options) {
+  auto const& ranks = detail::cluster_access::state(all);
+  if (ranks == nullptr) { throw invalid_argument("the cluster was moved from"); }
+  state_ = std::make_shared<flows::flow_state>(ranks->owner(), options, ranks);
+}
 flow::~flow() = default;
 
 flow_counters flow::counters(device_ordinal device) const {
@@ -201,8 +207,19 @@ datum* make_token(flow& owner, std::string_view label) {
 }
 
 std::vector<std::unique_ptr<datum, datum_deleter>> divide(datum& whole,
-                                                          std::span<std::size_t const> tile) {
-  return whole.owner->divide(whole, flows::triple_of(tile));
+                                                          std::span<std::size_t const> tile,
+                                                          std::span<int const> owners) {
+  return whole.owner->divide(whole, flows::triple_of(tile), owners);
+}
+
+int rank_of_owner(datum const& which) noexcept {
+  return which.ranks == nullptr ? 0 : which.ranks->owner();
+}
+void set_owner(datum& which, int rank) {
+  flows::rank_flow::set_owner(which.owner->ranks(), which, rank);
+}
+void collect(datum& whole) {
+  if (flows::rank_flow* const ranks = whole.owner->ranks()) { ranks->collect(whole); }
 }
 
 placed_data wait_for_host(datum& which, bool for_update) {

@@ -47,6 +47,12 @@ driver_error::driver_error(driver_status status, std::string call, std::string s
       call_(std::move(call)),
       subject_(std::move(subject)) {}
 
+remote_error::remote_error(int rank, std::string const& what) : error(what), rank_(rank) {}
+remote_error::~remote_error() = default;
+
+rank_failed::rank_failed(int rank, std::string const& what) : error(what), rank_(rank) {}
+rank_failed::~rank_failed() = default;
+
 dependency_failed::dependency_failed(std::string const& what, std::exception_ptr cause)
     : error(what), cause_(std::move(cause)) {}
 

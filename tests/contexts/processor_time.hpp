@@ -130,8 +130,8 @@ template <class What>
          std::chrono::duration<double>(std::chrono::steady_clock::now() - begin);
 }
 
-/// Calls `measure` until its result is below `limit`, at most five times. A busy machine only raises
-/// a measured share, while a thread that spins raises every one.
+/// Calls `measure` until its result is below `limit`, at most five times. A busy machine only
+/// raises a measured share, while a thread that spins raises every one.
 /// @return the lowest result.
 template <class Measure>
 [[nodiscard]] double lowest_share(double limit, Measure measure) {

@@ -139,6 +139,25 @@ class data {
   /// Blocks  as flow::submit does. Copies nothing, unless earlier tiles must be joined first.
   /// Cost: a few allocations for each tile.
   [[nodiscard]] tile_array<T, Rank> tiles(extents_type const& tile);
+  /// Does the same for a flow over several ranks, and says which rank owns each tile. Collective.
+  /// Contents that the data have move to the owners of the tiles. After the tiles have ended, the
+  /// next task that uses the whole data, or `collect`, brings them back to the owner of the data.
+  /// @param owner  `blocks(all)` or `cyclic(all)` (<flotilla/cluster/distribution.hpp>), or a
+  ///               function of the index of a tile that returns its rank: int(extents_type const&
+  ///               index), or int(extents_type const& index, extents_type const& number_of_tiles).
+  /// @throws invalid_argument  Also if a rank is not in the cluster. @throws rank_failed
+  template <class Owner>
+  [[nodiscard]] tile_array<T, Rank> tiles(extents_type const& tile, Owner const& owner);
+
+  /// Returns the rank that owns the data. Data that are made in a flow over several ranks belong to
+  /// rank 0. On other ranks, memory from which the data were made is only memory for copies.
+  [[nodiscard]] int owner() const { return detail::rank_of_owner(*checked()); }
+  /// Makes another rank the owner, which gets the contents. Collective.
+  /// @throws invalid_argument  There is no such rank, or the data are divided. @throws rank_failed
+  void set_owner(int rank) { detail::set_owner(*checked(), rank); }
+  /// Brings the tiles that have ended to the owner of the data, so that it can call `host`.
+  /// Collective. @throws invalid_argument  Tiles exist. @throws rank_failed
+  void collect() { detail::collect(*checked()); }
 
   [[nodiscard]] bool valid() const noexcept { return state_ != nullptr; }
   [[nodiscard]] extents_type const& extents() const noexcept { return extents_; }
@@ -155,6 +174,8 @@ class data {
   /// @throws invalid_argument   No task has written the data.
   /// @throws dependency_failed  The data are lost, because the task that should have written them
   ///                            failed. A later task that writes all of the data heals them.
+  /// @throws invalid_argument   Another rank owns the data; the message names it.
+  /// @throws rank_failed
   /// @throws would_deadlock, and the exceptions of runtime::submit
   /// Blocks  as ticket::wait does.
   [[nodiscard]] view<T const, Rank> host() {
@@ -162,7 +183,8 @@ class data {
   }
   /// Like `host`, but the caller may change the objects, and may give the data their first
   /// contents. All other copies become invalid. The view may be used until the next task that uses
-  /// the data is submitted.
+  /// the data is submitted. A flow over several ranks refuses it, because the other ranks would not
+  /// learn of the change.
   [[nodiscard]] view<T, Rank> host_for_update() {
     return detail::make_view<T, Rank>(extents_, detail::wait_for_host(*checked(), true));
   }

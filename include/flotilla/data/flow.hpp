@@ -33,6 +33,7 @@ namespace flotilla {
 inline namespace v0_1 {
 
 class runtime;
+class cluster;
 
 namespace detail {
 
@@ -98,6 +99,10 @@ class FLOTILLA_EXPORT flow {
   ///       host, in a few milliseconds for each device. Inside a callable, host task or
   ///       continuation it assumes typical rates.
   explicit flow(runtime& owner, flow_options const& options = {});
+  /// Makes a flow over all ranks of a cluster (<flotilla/cluster/cluster.hpp>). Collective: all
+  /// ranks make their flows in the same order, and submit the same tasks in the same order. On the
+  /// ranks that do not run a task, `submit` returns an empty ticket (ticket::valid).
+  explicit flow(cluster& all, flow_options const& options = {});
   flow(flow&&) noexcept = default;
   flow& operator=(flow&&) noexcept = default;
   ~flow();

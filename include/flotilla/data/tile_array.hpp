@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -56,10 +57,19 @@ class tile_array {
 
  private:
   friend tile_type;
-  tile_array(detail::datum& whole, extents_type const& of, extents_type const& tile) {
-    auto made = detail::divide(whole, tile);
+  /// Returns the number of tiles in each dimension.
+  [[nodiscard]] static extents_type count(extents_type const& of, extents_type const& tile) {
+    extents_type made{};
+    for (std::size_t i = 0; i < Rank; ++i) {
+      made[i] = tile[i] == 0 ? 0 : (of[i] - 1) / tile[i] + 1;
+    }
+    return made;
+  }
+  tile_array(detail::datum& whole, extents_type const& of, extents_type const& tile,
+             std::vector<int> const& owners = {}) {
+    auto made = detail::divide(whole, tile, owners);
     tiles_.reserve(made.size());
-    for (std::size_t i = 0; i < Rank; ++i) { extents_[i] = (of[i] - 1) / tile[i] + 1; }
+    extents_ = count(of, tile);
     extents_type number{};
     for (auto& each : made) {
       extents_type extents{};
@@ -94,6 +104,29 @@ class tile_array {
 template <class T, int Rank>
 tile_array<T, Rank> data<T, Rank>::tiles(extents_type const& tile) {
   return {*checked(), extents_, tile};
+}
+
+template <class T, int Rank>
+template <class Owner>
+tile_array<T, Rank> data<T, Rank>::tiles(extents_type const& tile, Owner const& owner) {
+  extents_type const count = tile_array<T, Rank>::count(extents_, tile);
+  std::size_t all = 1;
+  for (std::size_t const each : count) { all *= each; }
+  std::vector<int> owners(all);
+  extents_type index{};
+  for (int& each : owners) {
+    if constexpr (std::is_invocable_r_v<int, Owner const&, extents_type const&,
+                                        extents_type const&>) {
+      each = owner(index, count);
+    } else {
+      each = owner(index);
+    }
+    for (std::size_t i = Rank; i-- > 0;) {
+      if (++index[i] < count[i]) { break; }
+      index[i] = 0;
+    }
+  }
+  return {*checked(), extents_, tile, owners};
 }
 
 }  // namespace v0_1

@@ -51,10 +51,11 @@ class few_tasks {
 /// Whether all options except the device and `after` have their default values.
 [[nodiscard]] inline bool are_few(task_options const& options) noexcept {
   // A new option does not compile here, so it cannot be forgotten.
-  auto const& [device, label, after, after_end, batch, priority, stop, deadline, repeatable] =
+  auto const& [device, label, after, after_end, batch, priority, stop, deadline, repeatable, rank] =
       options;
   return label.empty() && after_end.empty() && batch && priority == 0 && !stop.stop_possible() &&
-         deadline == std::chrono::steady_clock::time_point::max() && !repeatable;
+         deadline == std::chrono::steady_clock::time_point::max() && !repeatable &&
+         rank == task_options::any_rank;
 }
 
 // g++ 12 does not see that the value of an empty optional is not read.

@@ -71,9 +71,14 @@ FLOTILLA_EXPORT datum* make_datum(flow& owner, host_block const& host, std::stri
 FLOTILLA_EXPORT datum* make_datum(flow& owner, device_range const& range, std::size_t each,
                                   std::span<std::size_t const> extents, std::string_view label);
 FLOTILLA_EXPORT datum* make_token(flow& owner, std::string_view label);
-/// Divides data into tiles. @return the tiles, in row-major order.
+/// Divides data into tiles.
+/// @param owners  The rank of each tile. Empty: the owner of the data.
+/// @return the tiles, in row-major order.
 [[nodiscard]] FLOTILLA_EXPORT std::vector<std::unique_ptr<datum, datum_deleter>> divide(
-    datum& whole, std::span<std::size_t const> tile);
+    datum& whole, std::span<std::size_t const> tile, std::span<int const> owners = {});
+[[nodiscard]] FLOTILLA_EXPORT int rank_of_owner(datum const& which) noexcept;
+FLOTILLA_EXPORT void set_owner(datum& which, int rank);
+FLOTILLA_EXPORT void collect(datum& whole);
 [[nodiscard]] FLOTILLA_EXPORT placed_data wait_for_host(datum& which, bool for_update);
 /// Waits until no task uses the pageable memory of the program from which the data were made. The
 /// end of the data waits in the same way, but cannot throw. @throws error, would_deadlock

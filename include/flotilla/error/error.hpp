@@ -150,6 +150,31 @@ class FLOTILLA_EXPORT dependency_failed : public error {
   std::exception_ptr cause_;
 };
 
+/// A task on another rank failed, so the data that it should have written do not exist here (see
+/// flotilla::cluster). It is the cause of a dependency_failed. `what()` begins with the rank.
+class FLOTILLA_EXPORT remote_error : public error {
+ public:
+  remote_error(int rank, std::string const& what);
+  ~remote_error() override;
+  [[nodiscard]] int rank() const noexcept { return rank_; }
+
+ private:
+  int rank_;
+};
+
+/// A rank of a cluster has failed, has ended too early, or runs another program than this one (see
+/// flotilla::cluster). Flows over ranks can run no more tasks. `what()` says why.
+class FLOTILLA_EXPORT rank_failed : public error {
+ public:
+  rank_failed(int rank, std::string const& what);
+  ~rank_failed() override;
+  /// Returns the rank that has failed, or the one that has noticed it.
+  [[nodiscard]] int rank() const noexcept { return rank_; }
+
+ private:
+  int rank_;
+};
+
 /// An item of a bulk failed, or was refused by submit_bulk. `what()` begins with the index of the
 /// item, such as "item 17 of 1000: ", and ends with the text of the item's error.
 class FLOTILLA_EXPORT bulk_error : public error {

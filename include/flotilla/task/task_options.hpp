@@ -67,6 +67,10 @@ struct task_options {
   /// fails in any case. So does a task of a flow that reads device memory, if a task of a flow that
   /// depends on it may have begun, too.
   bool repeatable = false;
+  /// The rank that runs the task, if its flow runs over several ranks. Without a number, the rank
+  /// follows from the data of the task (flotilla::cluster). Submits to a runtime ignore it.
+  static constexpr int any_rank = -1;
+  int rank = any_rank;
 
   // Always inline: the call of a destructor would need the object in memory (detail/call_form.hpp).
   [[gnu::always_inline]] constexpr ~task_options() {}

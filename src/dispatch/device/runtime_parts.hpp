@@ -22,6 +22,7 @@
 #include "dispatch/ordering/bulk_table.hpp"
 #include "dispatch/ordering/continuation_table.hpp"
 #include "dispatch/ordering/dependencies.hpp"
+#include "dispatch/ordering/pollers.hpp"
 #include "dispatch/ordering/task_end.hpp"
 #include "dispatch/queue/doorbell.hpp"
 #include "dispatch/queue/shared_queue.hpp"
@@ -96,6 +97,7 @@ struct runtime_parts {
   overdue_tasks& overdue;
   slow_call_report& slow_calls;
   tracer& trace;
+  pollers& polled;
 
   /// Returns whether a task is open, or the error of a bulk without a ticket is not reported yet.
   [[nodiscard]] bool any_open() const noexcept {

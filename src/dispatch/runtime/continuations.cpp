@@ -107,9 +107,11 @@ std::shared_ptr<completion_state> continuations::after_all(std::span<task_id con
 }
 
 std::shared_ptr<completion_state> continuations::prepare(
-    std::span<task_id const> tasks, std::unique_ptr<detail::continuation> callable) const {
+    std::span<task_id const> tasks, std::unique_ptr<detail::continuation> callable,
+    bool immediate) const {
   auto const state = std::make_shared<completion_state>(table_);
-  state->callable = observing(tasks, std::move(callable));
+  state->callable = immediate ? std::move(callable) : observing(tasks, std::move(callable));
+  state->immediate = immediate;
   state->left = tasks.size() + 1;  // one more for `start`
   continuation_table::use const use{*table_};
   for (task_id const id : tasks) { watch(id, state); }

@@ -39,8 +39,10 @@ class continuations {
   /// Makes `callable` run once after all of `tasks` have ended and `start` was called with the
   /// result. Its argument is the error of the task whose failure was seen first. If the call
   /// throws, or `start` is not called, `callable` never runs.
+  /// @param immediate  The rules of `notify` apply to `callable`.
   [[nodiscard]] std::shared_ptr<completion_state> prepare(
-      std::span<task_id const> tasks, std::unique_ptr<detail::continuation> callable) const;
+      std::span<task_id const> tasks, std::unique_ptr<detail::continuation> callable,
+      bool immediate = false) const;
   void start(std::shared_ptr<completion_state> const& prepared) const;
   /// Returns a state that is done after all of `tasks` have ended.
   /// @param tasks  At least one task.

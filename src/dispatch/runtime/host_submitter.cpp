@@ -16,6 +16,23 @@
 
 namespace flotilla::dispatch {
 
+namespace {
+
+/// Returns why a task on the host must not run, or null.
+[[nodiscard]] std::shared_ptr<failure const> refusal_of(runtime_parts const& shared,
+                                                        slot_address task) {
+  slot const& one = shared.tasks.at(task);
+  for (std::size_t i = shared.tasks.order_only(task); i < one.dependencies; ++i) {
+    task_state const ahead = shared.order.look(shared.tasks.dependency(task, i));
+    if (ahead.state == task_state::states::failed) {
+      return make_dependency_failure(shared.text.describe(task, "on the host"), ahead.why);
+    }
+  }
+  return shared.faults.is_poisoned() ? shared.faults.failure_of_all() : nullptr;
+}
+
+}  // namespace
+
 /// The continuation of a host task.
 class host_submitter::call final : public detail::continuation {
  public:
@@ -52,29 +69,35 @@ class host_submitter::call final : public detail::continuation {
  private:
   /// Runs the function, unless it must not run. @return the failure of the task, or null.
   [[nodiscard]] std::shared_ptr<failure const> run_function() {
-    if (auto why = refusal()) { return why; }
+    if (auto why = refusal_of(shared_, task_)) { return why; }
     if (shared_.trace.active()) [[unlikely]] { shared_.trace.note_begin(task_); }
     try {
       what_->run(nullptr);
     } catch (...) { return make_failure(std::current_exception()); }
     return nullptr;
   }
-  /// Returns why the function must not run, or null.
-  [[nodiscard]] std::shared_ptr<failure const> refusal() const {
-    slot const& one = shared_.tasks.at(task_);
-    for (std::size_t i = shared_.tasks.order_only(task_); i < one.dependencies; ++i) {
-      task_state const ahead = shared_.order.look(shared_.tasks.dependency(task_, i));
-      if (ahead.state == task_state::states::failed) {
-        return make_dependency_failure(text(), ahead.why);
-      }
-    }
-    return shared_.faults.is_poisoned() ? shared_.faults.failure_of_all() : nullptr;
-  }
   [[nodiscard]] std::string text() const { return shared_.text.describe(task_, "on the host"); }
 
   runtime_parts const& shared_;
   slot_address const task_;
   std::unique_ptr<detail::continuation> what_;
+};
+
+/// The continuation of a pending task.
+class host_submitter::start final : public detail::continuation {
+ public:
+  start(tracer& trace, std::unique_ptr<pending_task> what) noexcept
+      : trace_(trace), what_(std::move(what)) {}
+
+  void run(std::exception_ptr) override {
+    if (trace_.active()) [[unlikely]] { trace_.note_begin(what_->task); }
+    pending_task& begun = *what_;
+    begun.begin(std::move(what_));
+  }
+
+ private:
+  tracer& trace_;
+  std::unique_ptr<pending_task> what_;
 };
 
 void host_submitter::fill(slot_address task, task_options const& options) const {
@@ -88,9 +111,9 @@ void host_submitter::fill(slot_address task, task_options const& options) const 
   }
 }
 
-template <class Options>
-bool host_submitter::submit(std::unique_ptr<detail::continuation>& what, Options const& options,
-                            when_full if_full, ticket* ticket) const {
+template <class Options, class Make>
+bool host_submitter::submit_made(Make const& make, bool immediate, Options const& options,
+                                 when_full if_full, ticket* ticket) const {
   with_.usage.check_usable();
   if (options.device) {
     throw invalid_argument("a host task runs on no device, but its options name device " +
@@ -114,8 +137,7 @@ bool host_submitter::submit(std::unique_ptr<detail::continuation>& what, Options
   try {
     fill(address, options);
     with_.shared.hosts.add(address, std::move(keys));
-    prepared =
-        with_.after.prepare(ahead, std::make_unique<call>(with_.shared, address, std::move(what)));
+    prepared = with_.after.prepare(ahead, make(address), immediate);
   } catch (...) {
     with_.shared.hosts.remove(address);
     if (with_.checks != nullptr) { with_.checks->withdraw(with_.tasks.checked_name(address)); }
@@ -134,6 +156,41 @@ bool host_submitter::submit(std::unique_ptr<detail::continuation>& what, Options
   watch(with_.shared.overdue, task, with_.shared.tasks.side(address), address, generation, options);
   with_.after.start(prepared);
   return true;
+}
+
+template <class Options>
+bool host_submitter::submit(std::unique_ptr<detail::continuation>& what, Options const& options,
+                            when_full if_full, ticket* ticket) const {
+  return submit_made(
+      [&](slot_address task) {
+        return std::make_unique<call>(with_.shared, task, std::move(what));
+      },
+      false, options, if_full, ticket);
+}
+
+bool host_submitter::open(std::unique_ptr<pending_task>& what, flow_task_options const& options,
+                          ticket* ticket) const {
+  return submit_made(
+      [&](slot_address task) {
+        what->task = task;
+        return std::make_unique<start>(with_.shared.trace, std::move(what));
+      },
+      true, options, when_full::give_up, ticket);
+}
+
+std::shared_ptr<failure const> host_submitter::refusal(pending_task const& of) const {
+  return refusal_of(with_.shared, of.task);
+}
+
+void host_submitter::end(pending_task const& which,
+                         std::shared_ptr<failure const> why) const noexcept {
+  try {
+    with_.shared.hosts.remove(which.task);
+    with_.shared.ends.end(which.task, std::move(why));
+  } catch (std::bad_alloc const&) {
+    // There is no memory for the failure of the task, so the task cannot end.
+    with_.shared.faults.note_out_of_memory();
+  }
 }
 
 template bool host_submitter::submit(std::unique_ptr<detail::continuation>&, task_options const&,

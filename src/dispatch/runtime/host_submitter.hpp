@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The flotilla authors
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Submits host tasks: functions that run without a context after their predecessors have ended.
+// Submits host tasks: functions that run without a context after their predecessors have ended, and
+// tasks that somebody else ends.
 
 #include <memory>
 
@@ -13,6 +14,21 @@
 #include "dispatch/submission/submitter.hpp"
 
 namespace flotilla::dispatch {
+
+/// A task that no thread runs: code of flotilla ends it at some time after its predecessors have
+/// ended, for example when a message has arrived.
+class pending_task {
+ public:
+  pending_task() = default;
+  pending_task(pending_task const&) = delete;
+  pending_task& operator=(pending_task const&) = delete;
+  virtual ~pending_task() = default;
+  /// The predecessors have ended. Runs once, on the thread that has ended the last one, under the
+  /// rules of continuations::notify. Later, host_submitter::end must be called for `task`.
+  virtual void begin(std::unique_ptr<pending_task> self) noexcept = 0;
+
+  slot_address task = no_slot;  // set before `begin`
+};
 
 /// The implementation of flotilla::submit_host. A host task has a slot in the window of tasks for
 /// any device, so other tasks can run after it, and a continuation that watches its predecessors.
@@ -41,10 +57,24 @@ class host_submitter {
   template <class Options>
   bool submit(std::unique_ptr<detail::continuation>& what, Options const& options,
               when_full if_full, ticket* ticket) const;
+  /// Submits a pending task. As `submit`; gives up if the window is full.
+  bool open(std::unique_ptr<pending_task>& what, flow_task_options const& options,
+            ticket* ticket) const;
+  /// Returns why a pending task that has begun must fail: a predecessor has failed, or the runtime
+  /// is poisoned. Null: it need not.
+  [[nodiscard]] std::shared_ptr<failure const> refusal(pending_task const& of) const;
+  /// Ends a pending task that has begun. Threads: any.
+  void end(pending_task const& which, std::shared_ptr<failure const> why) const noexcept;
 
  private:
   class call;
+  class start;
 
+  /// @param make  Called as make(slot) once a slot is taken. Returns the continuation.
+  /// @param immediate  See continuations::prepare.
+  template <class Options, class Make>
+  bool submit_made(Make const& make, bool immediate, Options const& options, when_full if_full,
+                   ticket* ticket) const;
   void fill(slot_address task, task_options const& options) const;
 
   config const with_;

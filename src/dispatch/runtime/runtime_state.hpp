@@ -127,6 +127,7 @@ class runtime_state final : public detail::runtime_impl {
   std::unique_ptr<continuation_threads> const threads_;
   posted_errors posted_;
   tracer trace_;
+  pollers pollers_;
   task_end ends_;
   task_text text_;
   lost_devices lost_;

@@ -27,6 +27,7 @@ bool is_inside_user_code(runtime_state const& of) noexcept {
 bool runtime_state::ready(task_id const& id) {
   usage.check_process();
   bool ended = query.has_ended(id);
+  if (!ended) { pollers_.poll(); }
   if (!ended && shared_.single_threaded && !is_inside_callable()) {
     pump(false);
     ended = query.has_ended(id);
@@ -95,6 +96,7 @@ bool runtime_state::pump(bool clears_events) {
     lost_.look();
   }
   if (overdue_.end_due() && pumping) { pumping->note_progress(); }
+  if (pollers_.poll() && pumping) { pumping->note_progress(); }
   for (unsigned i = 0; i < devices.size(); ++i) {
     if (!devices[i].gate().held_by_this_thread()) {
       bool const moved = devices.drain_if_free(devices[i], helper_filter{});

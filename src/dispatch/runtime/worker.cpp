@@ -57,6 +57,7 @@ void worker::run() {
     bool moved = drain_devices();
     moved = tend_continuations() || moved;
     moved = moved || environment_.devices.share_copies();
+    moved = environment_.shared.polled.poll() || moved;
     if (moved) {
       last_work_ = clock::now();
       idle_rounds_ = 0;

@@ -23,6 +23,10 @@ std::shared_ptr<failure const> make_dependency_failure(std::string const& task,
   if (cause->depth >= failure::max_depth) { cause = cause->shared_first_cause(); }
   std::string const text = task + " did not run because a task in `after` failed; first cause: " +
                            cause->first_cause().text;
+  // Nothing can heal the loss of a rank, so every wait throws it.
+  if (cause->first_cause().is_a<rank_failed>()) {
+    return make_failure(cause->first_cause().error, cause);
+  }
   return make_failure(std::make_exception_ptr(dependency_failed(text, cause->error)), cause);
 }
 

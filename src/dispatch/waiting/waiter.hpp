@@ -55,6 +55,7 @@ class waiter {
     while (!wait.done()) {
       bool moved = wait.help(state);
       moved = parts_.shared.overdue.end_due() || moved;
+      moved = parts_.shared.polled.poll() || moved;
       if (wait.done()) { break; }
       if (wait.runs_continuations()) { moved = parts_.continuations.run() || moved; }
       if (until && std::chrono::steady_clock::now() >= *until) { return false; }

@@ -17,6 +17,7 @@
 #include <flotilla/task/task_id.hpp>
 
 #include "flows/data/datum_shape.hpp"
+#include "flows/data/rank_copies.hpp"
 #include "flows/data/writer_table.hpp"
 
 namespace flotilla::flows {
@@ -187,6 +188,7 @@ class datum {
   flows::triple first{};
   std::unique_ptr<flows::partition> tiles;           // null: the data are not divided
   std::unique_ptr<flows::open_reduction> reduction;  // null: nothing is to be combined
+  std::unique_ptr<flows::rank_copies> ranks;         // null: the flow has no cluster
 };
 
 inline bool datum::is_valid_at(flows::place where) const noexcept {

@@ -19,7 +19,8 @@ namespace flotilla::flows {
 
 using detail::access_mode;
 
-flow_state::flow_state(runtime& owner, flow_options const& options)
+flow_state::flow_state(runtime& owner, flow_options const& options,
+                       std::shared_ptr<cluster_ranks::cluster_state> cluster)
     : owner_(owner),
       runtime_(dispatch::runtime_state::of(detail::access::impl(owner))),
       number_(runtime_.number),
@@ -27,6 +28,10 @@ flow_state::flow_state(runtime& owner, flow_options const& options)
       host_(runtime_),
       planner_(runtime_, options),
       devices_(owner, runtime_, planner_.mover()),
+      ranks_(cluster == nullptr ? nullptr
+                                : std::make_unique<rank_flow>(
+                                      rank_flow::parts{owner, runtime_, mutex_, planner_, checks_},
+                                      std::move(cluster))),
       explains_(options.explain ? *options.explain : explanations::from_environment()) {
   if (options.memory_limit == 0) { throw invalid_argument("flow_options::memory_limit is 0"); }
   double const low = options.low_watermark, high = options.high_watermark;
@@ -66,18 +71,21 @@ std::unique_ptr<detail::datum> flow_state::make(std::size_t each,
                                          runtime_.infos().size() + 1);
 }
 
-void flow_state::adopt(detail::datum& by, place where, block&& memory) noexcept {
+void flow_state::adopt(detail::datum& by, place where, block&& memory, bool is_owner) noexcept {
   replica& here = by.at(where);
   here.memory = std::move(memory);
-  here.is_valid = by.has_contents = true;
+  here.is_valid = is_owner;
+  by.has_contents = true;
 }
 
 detail::datum* flow_state::make_datum(detail::host_block const& host, std::string_view label) {
   auto made = make(host.each, host.extents, host.count, label);
   if (host.count) {
     adopt(*made, place::host(),
-          {.address = reinterpret_cast<std::uintptr_t>(host.memory), .kind = host.kind});
+          {.address = reinterpret_cast<std::uintptr_t>(host.memory), .kind = host.kind},
+          rank_flow::owns_new(ranks_.get()));
   }
+  if (ranks_ != nullptr) { ranks_->add(*made); }
   return made.release();
 }
 
@@ -90,12 +98,17 @@ detail::datum* flow_state::make_datum(detail::device_range const& range, std::si
   }
   auto made = make(each, extents, range.bytes() / each, label);
   adopt(*made, place::of(range.device()),
-        {.address = range.address(), .reach = detail::kernel_reach::peers});
+        {.address = range.address(), .reach = detail::kernel_reach::peers},
+        rank_flow::owns_new(ranks_.get()));
+  if (ranks_ != nullptr) { ranks_->add(*made); }
   return made.release();
 }
 
 detail::datum* flow_state::make_token(std::string_view label) {
-  return new detail::datum(shared_from_this(), std::string{label}, {}, 1);
+  auto made =
+      std::make_unique<detail::datum>(shared_from_this(), std::string{label}, datum_shape{}, 1);
+  if (ranks_ != nullptr) { ranks_->add(*made); }
+  return made.release();
 }
 
 void flow_state::retire(std::unique_ptr<detail::datum> which) noexcept {
@@ -147,11 +160,13 @@ void flow_state::wait_until_unused(detail::datum& which) {
   while (auto const open = open_task_at_end(which)) { host_.wait_for(*open); }
 }
 
-tile_list flow_state::divide(detail::datum& whole, triple const& tile) {
+tile_list flow_state::divide(detail::datum& whole, triple const& tile,
+                             std::span<int const> owners) {
   runtime_.usage.check_usable();
   if (std::find(tile.begin(), tile.end(), 0u) != tile.end()) {
     throw invalid_argument(whole.text() + ": an extent of the tiles is 0, but must be at least 1");
   }
+  if (ranks_ != nullptr) { ranks_->collect(whole); }
   obstacle_resolver resolver = make_resolver(whole.label);
   while (true) {
     tile_list made;  // destroyed after the mutex is unlocked
@@ -162,7 +177,13 @@ tile_list flow_state::divide(detail::datum& whole, triple const& tile) {
       planner_.log().note_change("it divides data into tiles");
       why = planner_.settle(whole, 0);
       if (!why) { why = planner_.tiles().divide(whole, tile, made); }
-      if (!why) { return made; }
+      if (!why && ranks_ != nullptr) { ranks_->add_tiles(whole, made); }
+    }
+    if (!why) {
+      for (std::size_t i = 0; i < owners.size(); ++i) {
+        rank_flow::set_owner(ranks_.get(), *made[i], owners[i]);
+      }
+      return made;
     }
     resolver.resolve(why);
   }
@@ -194,6 +215,7 @@ detail::placed_data flow_state::wait_for_host(detail::datum& which, bool for_upd
     std::optional<task_id> open;
     {
       std::lock_guard const lock{mutex_};
+      if (ranks_ != nullptr) { ranks_->check_host(which, for_update); }
       planner_.log().note_change("it calls host()");
       // An update may give the data their first contents.
       bool const reads = which.has_value() || !for_update;
@@ -224,6 +246,7 @@ void flow_state::prefetch(detail::datum& which, place to) {
     obstacle why;
     {
       std::lock_guard const lock{mutex_};
+      if (ranks_ != nullptr) { ranks_->check_host(which, false); }
       checks_.check(which, access_mode::read);
       detail::datum_use const use{&which, access_mode::read, nullptr};
       why = planner_.prepare({&use, 1}, to, 0, copies);

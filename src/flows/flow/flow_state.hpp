@@ -11,6 +11,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <flotilla/data/flow_counters.hpp>
@@ -21,6 +22,7 @@
 #include <flotilla/task/ticket.hpp>
 
 #include "dispatch/runtime/runtime_state.hpp"
+#include "flows/flow/rank_flow.hpp"
 #include "flows/flow/use_check.hpp"
 #include "flows/order/task_planner.hpp"
 #include "flows/placement/device_choice.hpp"
@@ -41,7 +43,9 @@ class flow_state : public std::enable_shared_from_this<flow_state> {
  public:
   /// @param owner  The runtime. It must outlive all calls of this object.
   /// @throws invalid_argument  The memory limit is 0, or the watermarks are not in order.
-  flow_state(runtime& owner, flow_options const& options);
+  /// @param cluster  The ranks over which the flow runs; null: only this process.
+  flow_state(runtime& owner, flow_options const& options,
+             std::shared_ptr<cluster_ranks::cluster_state> cluster = nullptr);
 
   [[nodiscard]] dispatch::runtime_state& runtime_impl() const noexcept { return runtime_; }
 
@@ -54,9 +58,14 @@ class flow_state : public std::enable_shared_from_this<flow_state> {
   /// Ends data. Waits only for tasks that use pageable memory of the program. Tasks may still use
   /// other memory of the data.
   static void retire(std::unique_ptr<detail::datum> which) noexcept;
-  /// Divides data into tiles. @param tile  The extents of a tile.
+  /// Divides data into tiles.
+  /// @param tile    The extents of a tile.
+  /// @param owners  The rank that owns each tile. Empty: the owner of the data.
   /// @throws invalid_argument  An extent is zero, or the data are divided already.
-  [[nodiscard]] tile_list divide(detail::datum& whole, triple const& tile);
+  [[nodiscard]] tile_list divide(detail::datum& whole, triple const& tile,
+                                 std::span<int const> owners);
+  /// Returns what the flow does for other ranks; null if it has no cluster.
+  [[nodiscard]] rank_flow* ranks() const noexcept { return ranks_.get(); }
 
   /// Submits a task that runs on a device or on the host.
   /// @param required   The device on which the task must run, if any.
@@ -100,8 +109,9 @@ class flow_state : public std::enable_shared_from_this<flow_state> {
                                                     std::span<std::size_t const> extents,
                                                     std::optional<std::size_t> objects,
                                                     std::string_view label);
-  /// Makes memory of the application the only valid copy.
-  static void adopt(detail::datum& by, place where, block&& memory) noexcept;
+  /// Makes memory of the application the only valid copy. On a rank that does not own the data, it
+  /// is memory without contents.
+  static void adopt(detail::datum& by, place where, block&& memory, bool is_owner) noexcept;
   [[nodiscard]] static bool reduces(std::span<detail::datum_use const> uses) noexcept {
     return std::any_of(uses.begin(), uses.end(), [](detail::datum_use const& each) {
       return each.mode == detail::access_mode::reduce;
@@ -129,6 +139,7 @@ class flow_state : public std::enable_shared_from_this<flow_state> {
   // The mutex guards these members and all data of the flow:
   task_planner planner_;
   device_choice devices_;
+  std::unique_ptr<rank_flow> const ranks_;  // null: the flow has no cluster
 
   explanations const explains_;
 };
@@ -140,6 +151,13 @@ void flow_state::submit(std::span<detail::datum_use const> uses, task_options co
   runtime_.usage.check_usable();
   if (!options.after.empty() || !options.after_end.empty()) {
     runtime_.valid.check_predecessors(options.after.ids(), options.after_end.ids());
+  }
+  int rank = 0;
+  if (ranks_ != nullptr) [[unlikely]] {
+    rank = ranks_->rank_of(uses, options);
+    if (rank != ranks_->rank()) { return ranks_->pass(uses, rank, options); }
+  } else {
+    rank_flow::check_alone(options);
   }
   std::optional<place> where = required ? required : ask_placement(uses, options);
   placement_text text{explains_.placement && !(where && where->is_host()), options.label};
@@ -161,7 +179,8 @@ void flow_state::submit(std::span<detail::datum_use const> uses, task_options co
         if (where && text.is_on()) { text.add(*where, "it ran there in the last iteration"); }
       }
       if (!where) { where = place::of(devices_.choose(uses, what, options.priority, text)); }
-      if (reduces(uses)) [[unlikely]] {
+      if (ranks_ != nullptr) [[unlikely]] { why = ranks_->bring(uses, options); }
+      if (!why && reduces(uses)) [[unlikely]] {
         changed.assign(uses.begin(), uses.end());
         actual = changed;
         why = planner_.replace_reductions(changed, *where, options.priority);
@@ -188,6 +207,7 @@ void flow_state::submit(std::span<detail::datum_use const> uses, task_options co
     resolver.resolve(why);
   }
   text.print();
+  if (ranks_ != nullptr) [[unlikely]] { ranks_->take_home(uses, options); }
 }
 
 }  // namespace flotilla::flows

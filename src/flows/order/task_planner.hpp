@@ -47,6 +47,8 @@ class task_planner {
   /// Replaces uses that reduce by updates of the partial results at `where`.
   [[nodiscard]] obstacle replace_reductions(std::span<detail::datum_use> uses, place where,
                                             int priority);
+  /// Ends the partial results of data, if there are any. Tasks may still use them.
+  void discard_reduction(detail::datum& which) noexcept { reducer_.discard(which); }
   /// Counts hits and misses of a task that was submitted, or of a prefetch.
   /// @param copies  The number of copies of all calls of `prepare` for the task.
   void count(std::span<detail::datum_use const> uses, place where, std::size_t copies) noexcept;

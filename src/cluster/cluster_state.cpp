@@ -1,0 +1,139 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/cluster_state.hpp"
+
+#include <chrono>
+#include <thread>
+#include <utility>
+
+#include <flotilla/error/error.hpp>
+
+#include "base/access.hpp"
+#include "base/log.hpp"
+#include "cluster/launcher.hpp"
+
+namespace flotilla::cluster_ranks {
+
+namespace {
+
+using clock = std::chrono::steady_clock;
+
+constexpr std::chrono::seconds report_after{10};
+// How long the end waits for other ranks after a rank has failed.
+constexpr std::chrono::seconds patience_after_failure{2};
+
+[[nodiscard]] transport const& checked(transport const& via) {
+  bool const is_complete = via.size >= sizeof(transport) && via.isend != nullptr &&
+                           via.irecv != nullptr && via.testsome != nullptr &&
+                           via.cancel != nullptr && via.describe != nullptr && via.close != nullptr;
+  if (!is_complete) {
+    throw invalid_argument(
+        "the transport of a cluster lacks a function, or was filled by an "
+        "older header");
+  }
+  if (via.ranks < 1 || via.rank < 0 || via.rank >= via.ranks) {
+    throw invalid_argument("the transport of a cluster says that this is rank " +
+                           std::to_string(via.rank) + " of " + std::to_string(via.ranks));
+  }
+  check_launcher(via);
+  return via;
+}
+
+}  // namespace
+
+cluster_state::cluster_state(runtime& owner, transport const& via)
+    : owner_(owner),
+      runtime_(dispatch::runtime_state::of(detail::access::impl(owner))),
+      polled_(runtime_.waits.with().shared.polled),
+      network_(checked(via), runtime_.host) {
+  runtime_.usage.check_usable();
+  if (ranks() > 1) { polled_.add(network_); }
+}
+
+bool cluster_state::submit(bool sends, transfer::identity const& who, host_box const& memory,
+                           detail::reduction const* how, std::string text,
+                           dispatch::flow_task_options const& options, ticket* made) {
+  std::unique_ptr<dispatch::pending_task> what =
+      std::make_unique<transfer>(network_, sends, who, memory, how, std::move(text));
+  return runtime_.host.open(what, options, made);
+}
+
+template <class Done>
+bool cluster_state::wait_until(Done const& done, clock::duration limit, char const* what) {
+  constexpr int max_yields = 2000;
+  auto const begun = clock::now();
+  auto next_report = begun + report_after;
+  int rounds = 0;
+  while (!done()) {
+    if (polled_.poll()) {
+      rounds = 0;
+      continue;
+    }
+    if (++rounds < max_yields) {
+      std::this_thread::yield();
+    } else {
+      std::this_thread::sleep_for(std::chrono::microseconds{50});
+    }
+    auto const now = clock::now();
+    if (now - begun > limit) { return false; }
+    if (now > next_report) {
+      next_report = clock::time_point::max();
+      base::log_format(log_level::warning, "rank %d of %d has waited for %d s: %s (rank %d)",
+                       rank(), ranks(), static_cast<int>(report_after.count()), what,
+                       network_.straggler());
+    }
+  }
+  return true;
+}
+
+void cluster_state::fail(std::string_view why) noexcept {
+  try {
+    std::string const text = name_of(rank()) + " has failed: " + std::string{why};
+    network_.state().fail(rank(), text);
+  } catch (std::bad_alloc const&) { network_.state().fail(rank(), "a rank has failed"); }
+  polled_.poll();  // tells the other ranks
+}
+
+void cluster_state::wait_idle() {
+  runtime_.continuations.wait_until_idle();
+  check();
+  std::lock_guard const lock{idle_mutex_};
+  std::uint64_t const number = ++idle_waits_;
+  // In round k, each rank waits for the one 2^k before it. So after the last round all have begun.
+  std::uint32_t round = 0;
+  for (int step = 1; step < ranks(); step *= 2, ++round) {
+    network_.tell_idle((rank() + step) % ranks(), number, round);
+    auto const has_come = [&] {
+      return network_.state().has_failed() || network_.idle_records(round) >= number;
+    };
+    wait_until(has_come, clock::duration::max(), "other ranks have not called wait_idle");
+    check();
+  }
+  // After this call the program may block in MPI, where nobody would send what is left.
+  wait_until([this] { return network_.state().has_failed() || network_.is_quiet(); },
+             clock::duration::max(), "messages have not left");
+}
+
+void cluster_state::finish() {
+  if (has_finished_.exchange(true)) { return; }
+  runtime_.continuations.wait_until_idle();
+  network_.tell_end(record_kind::done);
+  polled_.poll();
+}
+
+void cluster_state::end() noexcept {
+  try {
+    finish();
+  } catch (std::exception const& why) { fail(why.what()); }
+  if (ranks() > 1) {
+    auto const is_over = [this] { return network_.is_over() || network_.state().has_failed(); };
+    wait_until(is_over, clock::duration::max(), "other ranks have not ended their clusters");
+    if (network_.state().has_failed()) {
+      wait_until([this] { return network_.is_over(); }, patience_after_failure, "");
+    }
+    polled_.remove(network_);
+  }
+  network_.close();
+}
+
+}  // namespace flotilla::cluster_ranks

@@ -1,0 +1,31 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/launcher.hpp"
+
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include <flotilla/error/error.hpp>
+
+namespace flotilla::cluster_ranks {
+
+void check_launcher(transport const& via) {
+  if (via.world_ranks != 1) { return; }
+  // Open MPI; MPICH, Intel MPI and others by PMI; Slurm, only in a step that srun has started.
+  for (char const* const name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"}) {
+    char const* const text = std::getenv(name);
+    if (text == nullptr) { continue; }
+    int started = 0;
+    std::from_chars(text, text + std::strlen(text), started);
+    if (started < 2) { continue; }
+    throw invalid_argument("a launcher has started " + std::to_string(started) + " processes (" +
+                           name + "), but the program's MPI (" + via.library +
+                           ") sees only this one: the launcher belongs to another MPI; use the "
+                           "mpirun or mpiexec of the MPI with which the program was built, or "
+                           "srun --mpi=...");
+  }
+}
+
+}  // namespace flotilla::cluster_ranks

@@ -1,0 +1,121 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/message_port.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace flotilla::cluster_ranks {
+
+void message_port::open() {
+  if (via_.ranks == 1) { return; }
+  for (int i = 0; i < receive_count; ++i) { receive(std::vector<std::byte>(max_message_bytes)); }
+  state_.check();
+}
+
+std::byte* message_port::add(int to, record const& what) {
+  endpoint& there = endpoints_[to];
+  if (!std::exchange(there.is_listed, true)) { to_flush_.push_back(to); }
+  return there.add(what, spare_);
+}
+
+void message_port::add_text(int to, record what, std::string const& text) {
+  what.bytes = static_cast<std::uint32_t>(std::min(text.size(), max_small_bytes));
+  std::memcpy(add(to, what), text.data(), what.bytes);
+}
+
+message_port::request_use& message_port::use_of(int request) {
+  auto const index = static_cast<std::size_t>(request);
+  if (index >= requests_.size()) { requests_.resize(index + 1); }
+  return requests_[index];
+}
+
+void message_port::begin_copy(transfer& which, int tag) {
+  std::byte* const first = which.staging();
+  std::size_t const bytes = which.memory().bytes();
+  int const peer = which.who().peer;
+  for (std::size_t at = 0; at < bytes; at += max_copy_bytes) {
+    std::size_t const length = std::min(max_copy_bytes, bytes - at);
+    int request = 0;
+    int const status = which.sends()
+                           ? via_.isend(via_.self, first + at, length, peer, tag, &request)
+                           : via_.irecv(via_.self, first + at, length, peer, tag, &request);
+    if (is_refused(status, "a message")) { return; }
+    request_use& use = use_of(request);
+    use.kind = request_use::kinds::copy;
+    use.of = &which;
+    ++which.open_messages;
+  }
+}
+
+void message_port::cancel_copies() noexcept {
+  for (std::size_t i = 0; i < requests_.size(); ++i) {
+    request_use const& use = requests_[i];
+    if (use.kind == request_use::kinds::copy && !use.of->sends()) {
+      via_.cancel(via_.self, static_cast<int>(i));
+    }
+  }
+}
+
+void message_port::flush() {
+  for (int const peer : to_flush_) {
+    endpoint& there = endpoints_[peer];
+    while (there.is_ready()) {
+      int request = 0;
+      std::vector<std::byte> message = there.next(spare_);
+      int const status =
+          via_.isend(via_.self, message.data(), message.size(), peer, record_tag, &request);
+      if (is_refused(status, "a message")) { break; }
+      request_use& use = use_of(request);
+      use.kind = request_use::kinds::records_out;
+      use.peer = peer;
+      use.message = std::move(message);
+      ++there.in_flight;
+      ++there.sent;
+      base::add(counts.messages_sent);
+    }
+    there.is_listed = false;  // until a message has left, or a record is added
+  }
+  to_flush_.clear();
+}
+
+void message_port::receive(std::vector<std::byte>&& memory) {
+  int request = 0;
+  int const status = via_.irecv(via_.self, memory.data(), memory.size(), transport::any_source,
+                                record_tag, &request);
+  if (is_refused(status, "a receive")) { return; }
+  request_use& use = use_of(request);
+  use.kind = request_use::kinds::records_in;
+  use.message = std::move(memory);
+}
+
+void message_port::reuse(request_use& use) {
+  constexpr std::size_t max_spare = 64;
+  endpoint& there = endpoints_[use.peer];
+  --there.in_flight;
+  if (!std::exchange(there.is_listed, true)) { to_flush_.push_back(use.peer); }
+  if (spare_.size() < max_spare) { spare_.push_back(std::move(use.message)); }
+}
+
+void message_port::note_refusal(int status, char const* call) {
+  char text[512] = "";
+  via_.describe(via_.self, status, text, sizeof text);
+  state_.fail(via_.rank, name_of(via_.rank) + ": the transport (" + via_.library + ") refused " +
+                             call + ": " + text);
+}
+
+void message_port::close() noexcept {
+  bool const is_sending =
+      std::any_of(requests_.begin(), requests_.end(), [](request_use const& each) {
+        return each.kind == request_use::kinds::records_out ||
+               (each.kind == request_use::kinds::copy && each.of->sends());
+      });
+  if (is_sending) {
+    // A rank that has died takes no messages, and MPI cannot cancel them. It may still read them.
+    static_cast<void>(new std::vector<request_use>(std::move(requests_)));
+    return;
+  }
+  via_.close(via_.self);
+}
+
+}  // namespace flotilla::cluster_ranks

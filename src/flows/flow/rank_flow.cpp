@@ -1,0 +1,141 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+#include "flows/flow/rank_flow.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <string>
+
+#include <flotilla/error/error.hpp>
+
+namespace flotilla::flows {
+
+namespace {
+// Other ranks take part in each task, so a rank cannot replay tasks without them.
+constexpr char const* is_over_ranks = "its flow runs over several ranks";
+}  // namespace
+
+template <class Step>
+void rank_flow::until_done(std::string_view label, Step const& step) {
+  obstacle_resolver resolver{with_.owner, with_.state, with_.mutex, with_.planner, label};
+  while (true) {
+    obstacle why;
+    {
+      std::lock_guard const lock{with_.mutex};
+      why = step();
+    }
+    if (!why) { return; }
+    resolver.resolve(why);
+  }
+}
+
+void rank_flow::add(detail::datum& made) {
+  std::lock_guard const lock{with_.mutex};
+  exchange_.add(made, 0);
+}
+
+void rank_flow::add_tiles(detail::datum& whole, tile_list const& tiles) {
+  int const owner = whole.ranks->owner();
+  for (auto const& each : tiles) { exchange_.add(*each, owner); }
+  whole.ranks->change(owner);  // copies on other ranks will be out of date
+}
+
+int rank_flow::rank_of(std::span<detail::datum_use const> uses, task_options const& options) const {
+  exchange_.cluster().check();
+  return exchange_.rank_of(uses, options);
+}
+
+void rank_flow::refuse_rank(task_options const& options) {
+  throw invalid_argument("task_options::rank is " + std::to_string(options.rank) +
+                         ", but the flow has no cluster, so its only rank is 0");
+}
+
+void rank_flow::pass(std::span<detail::datum_use const> uses, int rank,
+                     task_options const& options) {
+  std::size_t done = 0;
+  bool is_brought = false;
+  until_done(options.label, [&]() -> obstacle {
+    with_.checks.check(uses, options.label);
+    with_.planner.log().refuse(is_over_ranks);
+    if (!is_brought) {
+      if (obstacle const why = exchange_.bring(uses, rank, options)) { return why; }
+      is_brought = true;
+    }
+    return exchange_.take_home(uses, rank, options, done);
+  });
+}
+
+obstacle rank_flow::bring(std::span<detail::datum_use const> uses, task_options const& options) {
+  with_.planner.log().refuse(is_over_ranks);
+  return exchange_.bring(uses, rank(), options);
+}
+
+void rank_flow::take_home(std::span<detail::datum_use const> uses, task_options const& options) {
+  auto const changes = [](detail::datum_use const& use) {
+    return use.mode != detail::access_mode::read;
+  };
+  if (std::none_of(uses.begin(), uses.end(), changes)) { return; }
+  std::size_t done = 0;
+  try {
+    until_done(options.label, [&] { return exchange_.take_home(uses, rank(), options, done); });
+  } catch (std::exception const& why) {
+    // The task was submitted, but its results cannot reach their owners.
+    exchange_.cluster().fail(why.what());
+    throw;
+  }
+}
+
+void rank_flow::set_owner(rank_flow* of, detail::datum& which, int rank) {
+  if (of != nullptr) { return of->move(which, rank); }
+  if (rank == 0) { return; }
+  throw invalid_argument(which.text() + ": the flow has no cluster, so rank " +
+                         std::to_string(rank) + " cannot own them");
+}
+
+void rank_flow::move(detail::datum& which, int rank) {
+  exchange_.cluster().check();
+  int const ranks = exchange_.cluster().ranks();
+  if (rank < 0 || rank >= ranks) {
+    throw invalid_argument(which.text() + ": rank " + std::to_string(rank) +
+                           " cannot own them, because the cluster has the ranks 0 to " +
+                           std::to_string(ranks - 1));
+  }
+  until_done(which.label, [&] {
+    use_check::check_undivided(which);
+    return exchange_.move(which, rank);
+  });
+}
+
+void rank_flow::collect(detail::datum& whole) {
+  exchange_.cluster().check();
+  until_done(whole.label, [&]() -> obstacle {
+    use_check::check_undivided(whole);
+    return whole.tiles == nullptr ? obstacle{} : exchange_.collect(whole, {});
+  });
+}
+
+void rank_flow::check_host(detail::datum const& which, bool for_update) const {
+  exchange_.cluster().check();
+  if (for_update && exchange_.cluster().ranks() > 1) {
+    throw invalid_argument(which.text() +
+                           ": host_for_update() changes data without a task, so other ranks would "
+                           "not learn of it; use submit_host with `write` or `update` instead");
+  }
+  int const owner = which.ranks->owner();
+  if (owner != rank()) {
+    throw invalid_argument(which.text() + " belong to rank " + std::to_string(owner) +
+                           ", and this is rank " + std::to_string(rank()) +
+                           "; call host() and prefetch functions only there, or call set_owner() "
+                           "on all ranks before");
+  }
+  if (which.tiles == nullptr) { return; }
+  for (auto const& tile : which.tiles->ended) {
+    if (tile->has_value() && tile->ranks->owner() != owner) {
+      throw invalid_argument(which.text() +
+                             " were divided into tiles of several ranks; call "
+                             "collect() on all ranks first");
+    }
+  }
+}
+
+}  // namespace flotilla::flows

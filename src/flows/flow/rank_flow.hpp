@@ -1,0 +1,82 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What a flow over several ranks does besides its own tasks.
+
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string_view>
+
+#include <flotilla/detail/data_use.hpp>
+#include <flotilla/task/task_options.hpp>
+
+#include "dispatch/runtime/runtime_state.hpp"
+#include "flows/flow/use_check.hpp"
+#include "flows/order/task_planner.hpp"
+#include "flows/ranks/rank_exchange.hpp"
+#include "flows/waiting/obstacle_resolver.hpp"
+
+namespace flotilla::flows {
+
+/// Threads: any, where a function does not say that the caller holds the flow's mutex.
+class rank_flow {
+ public:
+  struct parts {
+    runtime& owner;
+    dispatch::runtime_state& state;
+    std::mutex& mutex;  // of the flow
+    task_planner& planner;
+    use_check const& checks;
+  };
+  rank_flow(parts const& with, std::shared_ptr<cluster_ranks::cluster_state> cluster)
+      : with_(with), exchange_(std::move(cluster), with.planner) {}
+
+  [[nodiscard]] int rank() const noexcept { return exchange_.rank(); }
+  /// Returns whether this rank owns data that are made.
+  /// @param of  Null: the flow has no cluster.
+  [[nodiscard]] static bool owns_new(rank_flow const* of) noexcept {
+    return of == nullptr || of->rank() == 0;
+  }
+  /// Makes data known to all ranks. The owner is rank 0.
+  void add(detail::datum& made);
+  /// Makes tiles known to all ranks. They have the owner of the whole data. The caller holds the
+  /// mutex.
+  void add_tiles(detail::datum& whole, tile_list const& tiles);
+
+  /// Returns the rank that runs a task. @throws rank_failed, invalid_argument
+  [[nodiscard]] int rank_of(std::span<detail::datum_use const> uses,
+                            task_options const& options) const;
+  /// @throws invalid_argument  The options name a rank, but the flow has no cluster.
+  static void check_alone(task_options const& options) {
+    if (options.rank > 0) [[unlikely]] { refuse_rank(options); }
+  }
+  /// Does what this rank must do for a task of another rank.
+  void pass(std::span<detail::datum_use const> uses, int rank, task_options const& options);
+  /// Submits the copies that a task of this rank needs. The caller holds the mutex.
+  [[nodiscard]] obstacle bring(std::span<detail::datum_use const> uses,
+                               task_options const& options);
+  /// Sends what a task of this rank has changed to the owners of the data.
+  void take_home(std::span<detail::datum_use const> uses, task_options const& options);
+
+  /// Makes another rank the owner of data. Collective.
+  /// @param of  Null: the flow has no cluster.
+  static void set_owner(rank_flow* of, detail::datum& which, int rank);
+  /// Brings the tiles of data that have ended to the owner of the data. Collective.
+  void collect(detail::datum& whole);
+  /// Checks that this rank may use data outside of tasks. The caller holds the mutex.
+  /// @throws invalid_argument, rank_failed
+  void check_host(detail::datum const& which, bool for_update) const;
+
+ private:
+  /// Calls step() with the mutex locked, again and again, until it returns no obstacle.
+  template <class Step>
+  void until_done(std::string_view label, Step const& step);
+  void move(detail::datum& which, int rank);
+  [[noreturn]] static void refuse_rank(task_options const& options);
+
+  parts const with_;
+  rank_exchange exchange_;
+};
+
+}  // namespace flotilla::flows
