@@ -74,8 +74,7 @@ TEST_F(ContextWaiting, YieldingGivesTheProcessorAway) {
         },
         [&] { stop = true; });
     double const spins = share_of_a_ticket(wait_policy::spin);
-    double const yields =
-        lowest_share(0.2, [] { return share_of_a_ticket(wait_policy::yield); });
+    double const yields = lowest_share(0.2, [] { return share_of_a_ticket(wait_policy::yield); });
     std::fprintf(stderr, "beside a rival: a spinning thread %.2f, spin %.2f, yield %.2f\n", control,
                  spins, yields);
     EXPECT_GT(control, 0.35);
