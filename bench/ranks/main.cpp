@@ -215,7 +215,9 @@ int main(int argc, char** argv) {
   int provided = 0;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
   {
-    runtime rt;
+    // The thread that submits also drives the devices, as in many MPI programs: a rank often has
+    // only one processor.
+    runtime rt{{.workers = 0}};
     cluster all{rt, mpi(MPI_COMM_WORLD)};
     all.run([&] {
       ranks_bench bench{rt, all};

@@ -62,9 +62,9 @@ void pollers::run() noexcept {
   std::unique_lock lock{sleep_mutex_};
   while (!wake_.wait_for(lock, pause, [this] { return stops_; })) {
     lock.unlock();
-    if (seen == looks_.load(std::memory_order_relaxed)) {
-      pause = poll() ? first_pause : std::min(2 * pause, longest_pause);
-    }
+    bool const is_needed = seen == looks_.load(std::memory_order_relaxed);
+    bool const has_moved = is_needed && poll();
+    pause = has_moved ? first_pause : std::min(2 * pause, longest_pause);
     seen = looks_.load(std::memory_order_relaxed);
     lock.lock();
   }
