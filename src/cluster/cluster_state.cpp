@@ -51,10 +51,11 @@ cluster_state::cluster_state(runtime& owner, transport const& via)
 }
 
 bool cluster_state::submit(bool sends, transfer::identity const& who, host_box const& memory,
-                           detail::reduction const* how, std::string text,
-                           dispatch::flow_task_options const& options, ticket* made) {
+                           detail::reduction const* how, std::string_view data,
+                           std::string_view task, dispatch::flow_task_options const& options,
+                           ticket* made) {
   std::unique_ptr<dispatch::pending_task> what =
-      std::make_unique<transfer>(network_, sends, who, memory, how, std::move(text));
+      std::make_unique<transfer>(network_, sends, who, memory, how, data, task);
   return runtime_.host.open(what, options, made);
 }
 

@@ -35,8 +35,9 @@ class cluster_state {
 
   /// Submits the task that copies data to or from another rank. @return false if a window is full.
   [[nodiscard]] bool submit(bool sends, transfer::identity const& who, host_box const& memory,
-                            detail::reduction const* how, std::string text,
-                            dispatch::flow_task_options const& options, ticket* made);
+                            detail::reduction const* how, std::string_view data,
+                            std::string_view task, dispatch::flow_task_options const& options,
+                            ticket* made);
 
   /// @throws rank_failed  The cluster cannot go on.
   void check() { network_.state().check(); }

@@ -4,6 +4,7 @@
 // Sends and receives messages through the transport.
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -71,6 +72,7 @@ class message_port {
 
  private:
   static constexpr int receive_count = 16;
+  static constexpr int capacity = 16;  // events of one look
 
   struct request_use {
     enum class kinds { none, records_in, records_out, copy } kind = kinds::none;
@@ -96,17 +98,18 @@ class message_port {
   std::vector<request_use> requests_;  // by number
   std::vector<int> to_flush_;          // endpoints
   std::vector<std::vector<std::byte>> spare_;
+  std::array<transport_event, capacity> events_;
 };
 
 template <class OnMessage, class OnCopy>
 bool message_port::test(OnMessage const& on_message, OnCopy const& on_copy) {
-  constexpr int capacity = 32;
   bool moved = false;
   // Bounded: other threads want to poll, too.
   for (int rounds = 0; rounds < 8 && via_.ranks > 1; ++rounds) {
-    transport_event events[capacity];
     int count = 0;
+    transport_event* const events = events_.data();
     if (is_refused(via_.testsome(via_.self, events, capacity, &count), "testsome")) { break; }
+    if (count == 0) { break; }
     // The transport may use the numbers of all these requests again for the next ones.
     request_use uses[capacity];
     for (int i = 0; i < count; ++i) { uses[i] = std::exchange(use_of(events[i].request), {}); }
@@ -124,7 +127,7 @@ bool message_port::test(OnMessage const& on_message, OnCopy const& on_copy) {
         receive(std::move(use.message));
       }
     }
-    moved = moved || count != 0;
+    moved = true;
     if (count < capacity) { break; }
   }
   return moved;

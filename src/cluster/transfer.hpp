@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cluster/host_box.hpp"
@@ -30,14 +31,16 @@ class transfer final : public dispatch::pending_task {
     std::uint32_t version = 0;
   };
 
+  /// @param data, task  What they are called in messages.
   transfer(network& through, bool sends, identity const& who, host_box const& memory,
-           detail::reduction const* how, std::string text)
+           detail::reduction const* how, std::string_view data, std::string_view task)
       : through_(through),
         sends_(sends),
         who_(who),
         memory_(memory),
         how_(how),
-        text_(std::move(text)) {}
+        data_(data),
+        task_(task) {}
 
   void begin(std::unique_ptr<pending_task> self) noexcept override;
 
@@ -45,7 +48,10 @@ class transfer final : public dispatch::pending_task {
   [[nodiscard]] identity const& who() const noexcept { return who_; }
   [[nodiscard]] host_box const& memory() const noexcept { return memory_; }
   /// Returns the data and the task, for messages.
-  [[nodiscard]] std::string const& text() const noexcept { return text_; }
+  [[nodiscard]] std::string text() const {
+    std::string const data = "data" + (data_.empty() ? " without a label" : " '" + data_ + "'");
+    return task_.empty() ? data : data + " for task '" + task_ + "'";
+  }
 
   /// Returns memory without gaps from which the bytes can be sent, or into which they can be
   /// received: the memory of the transfer itself, if possible.
@@ -75,7 +81,7 @@ class transfer final : public dispatch::pending_task {
   identity const who_;
   host_box const memory_;
   detail::reduction const* const how_;  // null: replaces the contents
-  std::string const text_;
+  std::string const data_, task_;
   std::vector<std::byte> staged_;
 };
 

@@ -3,13 +3,17 @@
 
 // The code of docs/testing.md, and what fault injection promises besides.
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include <flotilla/cluster/cluster.hpp>
+#include <flotilla/data/flow.hpp>
 #include <flotilla/testing/fault_injection.hpp>
+#include <flotilla/testing/loop_transport.hpp>
 
 #include "support/child.hpp"
 #include "support/contract_test.hpp"
@@ -204,6 +208,31 @@ TEST_F(TestingRecipes, MixesDependOnTheirSeed) {
               HasSubstr("devices is 0"));
   EXPECT_THAT(thrown<invalid_argument>([] { testing::inject_random(1, {.among_calls = 0}); }),
               HasSubstr("among_calls is 0"));
+}
+
+// requirement: a program runs as several ranks of one process
+TEST_F(TestingRecipes, RanksInOneProcess) {
+  std::atomic<std::uint32_t> seen{0};
+  auto const simulate = [&seen](runtime&, cluster& all) {
+    flow over{all};
+    data<std::uint32_t> x{over, {n}, "x"};
+    over.post_host(uses(write(x)), [](view<std::uint32_t> out) { out(5) = 3; }, {.rank = 1});
+    if (all.rank() == 0) { seen += x.host()(5); }
+  };
+  // recipe
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    testing::loop ranks{2, {.seed = seed}};
+    auto const run_rank = [&](int rank) {
+      runtime rt{{.devices = "cpu:1"}};
+      cluster all{rt, ranks.rank(rank)};  // instead of flotilla::mpi
+      all.run([&] { simulate(rt, all); });
+    };
+    std::thread other{run_rank, 1};
+    run_rank(0);
+    other.join();
+  }
+  // end of the recipe
+  EXPECT_EQ(seen, 30u);
 }
 
 // requirement

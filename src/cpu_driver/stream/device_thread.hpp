@@ -69,7 +69,8 @@ class device_thread final : public wakeable {
   void abandon_all() noexcept;
   void abandon_queue(stream& target) noexcept;
   void idle() noexcept;
-  bool spin() noexcept;
+  /// Waits for work without sleeping. @return false if there is none until `end`.
+  bool spin(std::chrono::steady_clock::time_point end) noexcept;
   void sleep() noexcept;
   stream_list& level_of(stream const& target) noexcept;
 
@@ -85,9 +86,10 @@ class device_thread final : public wakeable {
   // Used by the device thread only:
   alignas(64) std::array<stream_list, priority_levels> ready_{};
   stream_list waiting_{};
-  bool recheck_ = false;                       // whether a waiting stream may be able to continue
-  int waiting_for_values_ = 0;                 // number of streams whose wait must be polled
-  int since_poll_ = 0;                         // number of operations run since the last poll
+  bool recheck_ = false;          // whether a waiting stream may be able to continue
+  int waiting_for_values_ = 0;    // number of streams whose wait must be polled
+  int since_poll_ = 0;            // number of operations run since the last poll
+  bool was_pause_short_ = false;  // whether the last call of idle() was shorter than a long spin
   std::chrono::microseconds poll_interval_{};  // time between two polls while the thread sleeps
   block_placement placement_;
   operation_recycler recycler_;

@@ -67,7 +67,13 @@ class flow_state : public std::enable_shared_from_this<flow_state> {
   /// Returns what the flow does for other ranks; null if it has no cluster.
   [[nodiscard]] rank_flow* ranks() const noexcept { return ranks_.get(); }
 
-  /// Submits a task that runs on a device or on the host.
+  /// Returns whether another rank runs a task. Then this rank has done what it must do for it.
+  [[nodiscard]] bool passes(std::span<detail::datum_use const> uses, task_options const& options) {
+    if (ranks_ != nullptr) [[unlikely]] { return ranks_->passes(uses, options); }
+    rank_flow::check_alone(options);
+    return false;
+  }
+  /// Submits a task that runs on a device or on the host of this rank.
   /// @param required   The device on which the task must run, if any.
   /// @param what       The launch; null if the task is none.
   /// @param submit_to  Called as submit_to(place, uses, options) with the mutex locked, after the
@@ -151,13 +157,6 @@ void flow_state::submit(std::span<detail::datum_use const> uses, task_options co
   runtime_.usage.check_usable();
   if (!options.after.empty() || !options.after_end.empty()) {
     runtime_.valid.check_predecessors(options.after.ids(), options.after_end.ids());
-  }
-  int rank = 0;
-  if (ranks_ != nullptr) [[unlikely]] {
-    rank = ranks_->rank_of(uses, options);
-    if (rank != ranks_->rank()) { return ranks_->pass(uses, rank, options); }
-  } else {
-    rank_flow::check_alone(options);
   }
   std::optional<place> where = required ? required : ask_placement(uses, options);
   placement_text text{explains_.placement && !(where && where->is_host()), options.label};

@@ -40,9 +40,12 @@ void rank_flow::add_tiles(detail::datum& whole, tile_list const& tiles) {
   whole.ranks->change(owner);  // copies on other ranks will be out of date
 }
 
-int rank_flow::rank_of(std::span<detail::datum_use const> uses, task_options const& options) const {
+bool rank_flow::passes(std::span<detail::datum_use const> uses, task_options const& options) {
   exchange_.cluster().check();
-  return exchange_.rank_of(uses, options);
+  int const where = exchange_.rank_of(uses, options);
+  if (where == rank()) { return false; }
+  pass(uses, where, options);
+  return true;
 }
 
 void rank_flow::refuse_rank(task_options const& options) {

@@ -44,15 +44,13 @@ class rank_flow {
   /// mutex.
   void add_tiles(detail::datum& whole, tile_list const& tiles);
 
-  /// Returns the rank that runs a task. @throws rank_failed, invalid_argument
-  [[nodiscard]] int rank_of(std::span<detail::datum_use const> uses,
-                            task_options const& options) const;
+  /// Returns whether another rank runs a task. Then this rank has done what it must do for it.
+  /// @throws rank_failed, invalid_argument
+  [[nodiscard]] bool passes(std::span<detail::datum_use const> uses, task_options const& options);
   /// @throws invalid_argument  The options name a rank, but the flow has no cluster.
   static void check_alone(task_options const& options) {
     if (options.rank > 0) [[unlikely]] { refuse_rank(options); }
   }
-  /// Does what this rank must do for a task of another rank.
-  void pass(std::span<detail::datum_use const> uses, int rank, task_options const& options);
   /// Submits the copies that a task of this rank needs. The caller holds the mutex.
   [[nodiscard]] obstacle bring(std::span<detail::datum_use const> uses,
                                task_options const& options);
@@ -69,6 +67,8 @@ class rank_flow {
   void check_host(detail::datum const& which, bool for_update) const;
 
  private:
+  /// Does what this rank must do for a task of another rank.
+  void pass(std::span<detail::datum_use const> uses, int rank, task_options const& options);
   /// Calls step() with the mutex locked, again and again, until it returns no obstacle.
   template <class Step>
   void until_done(std::string_view label, Step const& step);

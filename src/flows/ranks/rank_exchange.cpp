@@ -27,11 +27,6 @@ namespace {
           .pitch = memory.pitch_at(host)};
 }
 
-[[nodiscard]] std::string text_of(datum const& which, task_options const& options) {
-  if (options.label.empty()) { return which.text(); }
-  return which.text() + " for task '" + std::string{options.label} + "'";
-}
-
 [[nodiscard]] constexpr bool changes(access_mode mode) noexcept {
   return mode != access_mode::read;
 }
@@ -83,7 +78,7 @@ obstacle rank_exchange::submit(datum& which, datum_use const& use, bool sends, i
                                               .version = which.ranks->version()};
   ticket made;  // without a ticket, the runtime would report the failure of the transfer
   bool const is_open = cluster_->submit(sends, who, box_of(*actual.front().what), use.how,
-                                        text_of(which, options), how, &made);
+                                        which.label, options.label, how, &made);
   if (!is_open) { return {.kind = obstacle::kinds::window_full, .where = host}; }
   ++next;
   planner_.commit({&use, 1}, actual, {how.opened, host, nullptr, how});
