@@ -81,8 +81,8 @@ endfunction()
 
 set(flotilla_mpi_families "")
 flotilla_mpi_compilers(compilers)
-if("thread" IN_LIST FLOTILLA_SANITIZE)
-  set(compilers "")  # TSan sees too little of an MPI that it has not instrumented
+if(FLOTILLA_SANITIZE)
+  set(compilers "")  # a sanitizer sees too little of an MPI that it has not instrumented
 endif()
 foreach(compiler IN LISTS compilers)
   flotilla_add_mpi("${compiler}")

@@ -17,3 +17,11 @@ extern "C" __global__ void stencil_words(unsigned* to, unsigned const* left, uns
 extern "C" __global__ void touch_word(unsigned* words) {
   if (threadIdx.x == 0) { words[0] += 1; }
 }
+
+extern "C" __global__ void add_one(unsigned* to, unsigned const* from) {
+  if (threadIdx.x == 0) { to[0] += from[0]; }
+}
+
+extern "C" __global__ void add_two(unsigned* to, unsigned const* a, unsigned const* b) {
+  if (threadIdx.x == 0) { to[0] += a[0] * b[0]; }
+}

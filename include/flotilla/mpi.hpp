@@ -7,6 +7,7 @@
 
 #include <memory>
 
+#include <flotilla/cluster/cluster.hpp>
 #include <flotilla/cluster/transport.hpp>
 #include <flotilla/detail/mpi_link.hpp>
 #include <flotilla/error/error.hpp>

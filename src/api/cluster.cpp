@@ -30,8 +30,10 @@ void cluster::wait_idle() { state_->wait_idle(); }
 void cluster::finish() { state_->finish(); }
 cluster_counters cluster::counters() const noexcept { return state_->messages().counters(); }
 
-cluster::exclusion::exclusion(cluster const& of) : held_{of.state_->messages().exclude()} {}
-cluster::exclusion::~exclusion() = default;
+cluster::exclusion::exclusion(cluster const& of) : of_{*of.state_} {
+  of_.messages().lease().exclude();
+}
+cluster::exclusion::~exclusion() { of_.messages().lease().include(); }
 
 }  // namespace v0_1
 }  // namespace flotilla

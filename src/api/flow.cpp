@@ -128,7 +128,7 @@ std::string flow::dot() const { return checked(state_).dot(); }
 
 void flow::submit_launch(data_launch const& what, task_options const& options, ticket* made) {
   flows::flow_state& state = checked(state_);
-  if (state.passes(detail::flow_access::uses(what), options)) { return; }
+  if (flows::rank_flow::passes(state.ranks(), detail::flow_access::uses(what), options)) { return; }
   launch plain = detail::flow_access::plain(what);
   std::span<detail::use_argument const> const arguments = detail::flow_access::arguments(what);
   bool const checks = detail::access::marks(plain).records_ranges;
@@ -148,7 +148,7 @@ void flow::submit_launch(data_launch const& what, task_options const& options, t
 void flow::submit_bound(use_list uses, std::span<detail::placed_data> places, callable& what,
                         task_options const& options, ticket* made) {
   flows::flow_state& state = checked(state_);
-  if (state.passes(uses, options)) { return; }
+  if (flows::rank_flow::passes(state.ranks(), uses, options)) { return; }
   state.submit(uses, options, required_place(state, options), nullptr,
                [&](flows::place where, use_list actual, dispatch::flow_task_options const& how) {
                  write_places(actual, where, places);
@@ -161,7 +161,7 @@ void flow::submit_bound(use_list uses, std::span<detail::placed_data> places,
                         std::unique_ptr<detail::continuation>& what, task_options const& options,
                         ticket* made) {
   flows::flow_state& state = checked(state_);
-  if (state.passes(uses, options)) { return; }
+  if (flows::rank_flow::passes(state.ranks(), uses, options)) { return; }
   state.submit(uses, options, flows::place::host(), nullptr,
                [&](flows::place where, use_list actual, dispatch::flow_task_options const& how) {
                  write_places(actual, where, places);

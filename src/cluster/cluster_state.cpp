@@ -20,7 +20,7 @@ using clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds report_after{10};
 // How long the end waits for other ranks after a rank has failed.
-constexpr std::chrono::seconds patience_after_failure{2};
+constexpr std::chrono::seconds patience_after_failure{10};
 
 [[nodiscard]] transport const& checked(transport const& via) {
   bool const is_complete = via.size >= sizeof(transport) && via.isend != nullptr &&
@@ -35,7 +35,12 @@ constexpr std::chrono::seconds patience_after_failure{2};
     throw invalid_argument("the transport of a cluster says that this is rank " +
                            std::to_string(via.rank) + " of " + std::to_string(via.ranks));
   }
-  check_launcher(via);
+  try {
+    check_launcher(via);
+  } catch (...) {
+    via.close(via.self);
+    throw;
+  }
   return via;
 }
 
@@ -46,8 +51,13 @@ cluster_state::cluster_state(runtime& owner, transport const& via)
       runtime_(dispatch::runtime_state::of(detail::access::impl(owner))),
       polled_(runtime_.waits.with().shared.polled),
       network_(checked(via), runtime_.host) {
-  runtime_.usage.check_usable();
-  if (ranks() > 1) { polled_.add(network_); }
+  try {
+    runtime_.usage.check_usable();
+    if (ranks() > 1) { polled_.add(network_); }
+  } catch (...) {
+    network_.close();
+    throw;
+  }
 }
 
 bool cluster_state::submit(bool sends, transfer::identity const& who, host_box const& memory,
@@ -56,7 +66,16 @@ bool cluster_state::submit(bool sends, transfer::identity const& who, host_box c
                            ticket* made) {
   std::unique_ptr<dispatch::pending_task> what =
       std::make_unique<transfer>(network_, sends, who, memory, how, data, task);
-  return runtime_.host.open(what, options, made);
+  ++network_.open();
+  bool is_open = false;
+  try {
+    is_open = runtime_.host.open(what, options, made);
+  } catch (...) {
+    --network_.open();
+    throw;
+  }
+  if (!is_open) { --network_.open(); }
+  return is_open;
 }
 
 template <class Done>
@@ -95,7 +114,21 @@ void cluster_state::fail(std::string_view why) noexcept {
   polled_.poll();  // tells the other ranks
 }
 
+void cluster_state::check_not_excluding(char const* call) {
+  if (!network_.lease().is_excluding()) { return; }
+  throw would_deadlock(std::string{"cluster::"} + call +
+                       " was called inside cluster::exclusive, where nothing can be received");
+}
+
+void cluster_state::check_open() {
+  check();
+  if (has_finished_.load(std::memory_order_relaxed)) [[unlikely]] {
+    throw invalid_argument("the flow can take no more tasks, because cluster::finish was called");
+  }
+}
+
 void cluster_state::wait_idle() {
+  check_not_excluding("wait_idle");
   runtime_.continuations.wait_until_idle();
   check();
   std::lock_guard const lock{idle_mutex_};
@@ -104,8 +137,15 @@ void cluster_state::wait_idle() {
   std::uint32_t round = 0;
   for (int step = 1; step < ranks(); step *= 2, ++round) {
     network_.tell_idle((rank() + step) % ranks(), number, round);
+    int const from = (rank() + ranks() - step) % ranks();
     auto const has_come = [&] {
-      return network_.state().has_failed() || network_.idle_records(round) >= number;
+      if (network_.state().has_failed() || network_.idle_records(round) >= number) { return true; }
+      if (network_.has_ended(from)) {
+        network_.state().fail(from, name_of(from) + " has ended its cluster, but " +
+                                        name_of(rank()) +
+                                        " has called wait_idle; the programs of the ranks differ");
+      }
+      return false;
     };
     wait_until(has_come, clock::duration::max(), "other ranks have not called wait_idle");
     check();
@@ -116,6 +156,7 @@ void cluster_state::wait_idle() {
 }
 
 void cluster_state::finish() {
+  check_not_excluding("finish");
   if (has_finished_.exchange(true)) { return; }
   runtime_.continuations.wait_until_idle();
   network_.tell_end(record_kind::done);
@@ -123,14 +164,22 @@ void cluster_state::finish() {
 }
 
 void cluster_state::end() noexcept {
-  try {
-    finish();
-  } catch (std::exception const& why) { fail(why.what()); }
+  // In a child of fork() there are no threads that could help, and MPI must not be used.
+  if (runtime_.usage.is_forked()) { return; }
+  // After a failure, tasks may wait for messages that never come.
+  if (!network_.state().has_failed()) {
+    try {
+      finish();
+    } catch (std::exception const& why) { fail(why.what()); }
+  }
   if (ranks() > 1) {
     auto const is_over = [this] { return network_.is_over() || network_.state().has_failed(); };
     wait_until(is_over, clock::duration::max(), "other ranks have not ended their clusters");
     if (network_.state().has_failed()) {
       wait_until([this] { return network_.is_over(); }, patience_after_failure, "");
+      // Transfers begin, and fail, when the tasks before them have ended.
+      wait_until([this] { return network_.has_only_copies(); }, clock::duration::max(),
+                 "tasks have not ended");
     }
     polled_.remove(network_);
   }

@@ -41,6 +41,8 @@ class cluster_state {
 
   /// @throws rank_failed  The cluster cannot go on.
   void check() { network_.state().check(); }
+  /// @throws rank_failed, and invalid_argument if the cluster takes no more tasks
+  void check_open();
   /// See cluster::fail.
   void fail(std::string_view why) noexcept;
   /// See cluster::wait_idle.
@@ -51,6 +53,8 @@ class cluster_state {
   void end() noexcept;
 
  private:
+  /// @throws would_deadlock  This thread is inside cluster::exclusive.
+  void check_not_excluding(char const* call);
   /// Polls until `done()` returns true, or the deadline has passed.
   /// @param what  What the report says if this takes long.
   template <class Done>

@@ -42,6 +42,11 @@ class endpoint {
   [[nodiscard]] std::uint64_t messages_with(std::size_t bytes) const noexcept {
     return sent + full_.size() + (open_.fits(bytes) ? 1 : 2);
   }
+  /// A message to the other rank has failed, so it will never tell its end.
+  void note_death() noexcept {
+    has_ended = true;
+    announced = 0;
+  }
   /// Returns whether the other rank has ended, and all of its messages have arrived.
   [[nodiscard]] bool is_over() const noexcept { return has_ended && received >= announced; }
   /// Returns the tag of the next large copy.

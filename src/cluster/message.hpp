@@ -24,7 +24,7 @@ inline constexpr std::size_t max_copy_bytes = std::size_t{1} << 30;
 enum class record_kind : std::uint32_t {
   small,   // a copy; its bytes follow
   large,   // a copy, whose bytes travel in messages of their own, with the tag `tag`
-  lost,    // the data do not exist because a task failed; its error follows
+  lost,    // the data do not exist because a task failed on rank `tag`; its error follows
   taken,   // the receiver has taken all transfers below `number`
   idle,    // the sender has reached round `tag` of its wait number `number`
   done,    // the sender has ended; this is its message number `number`, from 1

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 
 namespace flotilla::cluster_ranks {
 
@@ -45,6 +46,19 @@ void message_port::begin_copy(transfer& which, int tag) {
     use.kind = request_use::kinds::copy;
     use.of = &which;
     ++which.open_messages;
+  }
+}
+
+void message_port::discard(int from, std::uint64_t bytes, std::uint32_t tag) {
+  for (std::uint64_t at = 0; at < bytes; at += max_copy_bytes) {
+    std::vector<std::byte> memory(std::min<std::uint64_t>(max_copy_bytes, bytes - at));
+    int request = 0;
+    int const status =
+        via_.irecv(via_.self, memory.data(), memory.size(), from, static_cast<int>(tag), &request);
+    if (is_refused(status, "a receive")) { return; }
+    request_use& use = use_of(request);
+    use.kind = request_use::kinds::discarded;
+    use.message = std::move(memory);
   }
 }
 
@@ -104,18 +118,27 @@ void message_port::note_refusal(int status, char const* call) {
                              call + ": " + text);
 }
 
-void message_port::close() noexcept {
+std::size_t message_port::open_copies() const {
+  std::set<transfer const*> found;
+  for (request_use const& each : requests_) {
+    if (each.kind == request_use::kinds::copy) { found.insert(each.of); }
+  }
+  return found.size();
+}
+
+void message_port::close(bool is_clean) noexcept {
   bool const is_sending =
       std::any_of(requests_.begin(), requests_.end(), [](request_use const& each) {
         return each.kind == request_use::kinds::records_out ||
                (each.kind == request_use::kinds::copy && each.of->sends());
       });
-  if (is_sending) {
-    // A rank that has died takes no messages, and MPI cannot cancel them. It may still read them.
-    static_cast<void>(new std::vector<request_use>(std::move(requests_)));
-    return;
+  if (is_clean || !is_sending) { return via_.close(via_.self); }
+  // A rank that has died takes no messages, and MPI cannot cancel them. MPI may still use their
+  // memory, so it is kept.
+  auto* const kept = new std::vector<std::vector<std::byte>>;
+  for (request_use& each : requests_) {
+    if (!each.message.empty()) { kept->push_back(std::move(each.message)); }
   }
-  via_.close(via_.self);
 }
 
 }  // namespace flotilla::cluster_ranks

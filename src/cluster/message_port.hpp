@@ -45,7 +45,9 @@ class message_port {
   void add_text(int to, record what, std::string const& text);
   /// Begins to send or receive the bytes of a large transfer.
   void begin_copy(transfer& which, int tag);
-  /// Stops the large transfers to this rank.
+  /// Receives the bytes of a large transfer that nobody needs, so that the sender can go on.
+  void discard(int from, std::uint64_t bytes, std::uint32_t tag);
+  /// Stops the large transfers to this rank. Those that have arrived end as usual.
   void cancel_copies() noexcept;
   /// Sends the messages that are ready.
   void flush();
@@ -61,8 +63,15 @@ class message_port {
                        [](auto const& each) { return each.second.is_empty(); });
   }
   [[nodiscard]] endpoint& to(int rank) { return endpoints_[rank]; }
-  /// Frees the transport, unless a message is being sent that nobody takes.
-  void close() noexcept;
+  /// Gives up all large copies, whose messages nobody looks at any more. Calls on_copy for each.
+  template <class OnCopy>
+  void abandon(OnCopy const& on_copy);
+  /// Returns whether the transport does not work any more.
+  [[nodiscard]] bool is_broken() const noexcept { return is_broken_; }
+  /// Returns how many large copies are on the way.
+  [[nodiscard]] std::size_t open_copies() const;
+  /// Frees the transport, unless a rank has failed and takes no messages.
+  void close(bool is_clean) noexcept;
 
   // What was sent and received. Threads that read them need not hold anything.
   struct sums {
@@ -75,9 +84,9 @@ class message_port {
   static constexpr int capacity = 16;  // events of one look
 
   struct request_use {
-    enum class kinds { none, records_in, records_out, copy } kind = kinds::none;
+    enum class kinds { none, records_in, records_out, copy, discarded } kind = kinds::none;
     int peer = 0;                      // records_out
-    std::vector<std::byte> message{};  // records_in, records_out
+    std::vector<std::byte> message{};  // records_in, records_out, discarded
     transfer* of = nullptr;            // copy
   };
 
@@ -99,7 +108,17 @@ class message_port {
   std::vector<int> to_flush_;          // endpoints
   std::vector<std::vector<std::byte>> spare_;
   std::array<transport_event, capacity> events_;
+  bool is_broken_ = false;
 };
+
+template <class OnCopy>
+void message_port::abandon(OnCopy const& on_copy) {
+  for (request_use& use : requests_) {
+    if (use.kind != request_use::kinds::copy) { continue; }
+    transfer& which = *std::exchange(use, {}).of;
+    if (--which.open_messages == 0) { on_copy(which); }
+  }
+}
 
 template <class OnMessage, class OnCopy>
 bool message_port::test(OnMessage const& on_message, OnCopy const& on_copy) {
@@ -108,7 +127,11 @@ bool message_port::test(OnMessage const& on_message, OnCopy const& on_copy) {
   for (int rounds = 0; rounds < 8 && via_.ranks > 1; ++rounds) {
     int count = 0;
     transport_event* const events = events_.data();
-    if (is_refused(via_.testsome(via_.self, events, capacity, &count), "testsome")) { break; }
+    if (is_refused(via_.testsome(via_.self, events, capacity, &count), "testsome")) {
+      is_broken_ = true;
+      abandon(on_copy);
+      break;
+    }
     if (count == 0) { break; }
     // The transport may use the numbers of all these requests again for the next ones.
     request_use uses[capacity];
@@ -117,6 +140,7 @@ bool message_port::test(OnMessage const& on_message, OnCopy const& on_copy) {
       request_use& use = uses[i];
       if (events[i].status > 0) { note_refusal(events[i].status, "a message"); }
       if (use.kind == request_use::kinds::records_out) {
+        if (events[i].status != 0) { endpoints_[use.peer].note_death(); }
         reuse(use);
       } else if (use.kind == request_use::kinds::copy) {
         if (--use.of->open_messages == 0) { on_copy(*use.of); }

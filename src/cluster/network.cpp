@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include <flotilla/error/error.hpp>
+
 #include "base/log.hpp"
 
 namespace flotilla::cluster_ranks {
@@ -18,11 +20,15 @@ void transfer::begin(std::unique_ptr<pending_task> self) noexcept {
 network::network(transport const& via, dispatch::host_submitter const& tasks)
     : tasks_(tasks), port_(via, state_), transfers_(port_, state_, tasks) {
   std::lock_guard const lock{lease_};
-  port_.open();
+  try {
+    port_.open();
+  } catch (...) {
+    port_.close(false);
+    throw;
+  }
 }
 
 void network::add(std::unique_ptr<transfer> begun) noexcept {
-  open_.fetch_add(1, std::memory_order_relaxed);
   transfer* const made = begun.release();
   made->next = begun_.load(std::memory_order_relaxed);
   // release: the thread that takes the list reads the transfer
@@ -31,13 +37,12 @@ void network::add(std::unique_ptr<transfer> begun) noexcept {
 }
 
 bool network::poll() noexcept {
-  if (port_.via().threads == transport_threads::main_only && std::this_thread::get_id() != main_) {
-    return false;
-  }
+  auto const self = std::this_thread::get_id();
+  if (port_.via().threads == transport_threads::main_only && self != main_) { return false; }
+  if (process_ != base::fork_generation()) { return false; }
   std::unique_lock lease{lease_, std::try_to_lock};
   if (!lease) { return false; }
   bool moved = false;
-  std::vector<std::unique_ptr<transfer>> ended;
   try {
     moved = take_begun();
     port_.flush();
@@ -46,18 +51,23 @@ bool network::poll() noexcept {
                    [this](transfer& which) { transfers_.finish_copy(which); }) ||
         moved;
     port_.flush();
+    if (has_told_end_ && !state_.has_failed()) { transfers_.check_unclaimed(); }
     if (state_.has_failed() && !has_failed_all_) { fail_all(); }
   } catch (std::bad_alloc const&) {
     state_.fail(rank(), name_of(rank()) + " has no host memory for a message");
   }
-  if (!moved && ++idle_polls_ % 1024 == 0) { report_silence(); }
-  ended = transfers_.take_ended();
+  if (!moved && ++idle_polls_ % 1024 == 0) { look_at_clock(); }
+  std::vector<std::unique_ptr<transfer>> const ended = transfers_.take_ended();
   lease.unlock();
+  end(ended);
+  return moved || !ended.empty();
+}
+
+void network::end(std::span<std::unique_ptr<transfer> const> ended) noexcept {
   for (auto const& each : ended) {
     tasks_.end(*each, each->why);
     open_.fetch_sub(1, std::memory_order_release);
   }
-  return moved || !ended.empty();
 }
 
 bool network::take_begun() {
@@ -114,6 +124,7 @@ void network::note_end(int from, record const& what, std::span<std::byte const> 
 
 void network::fail_all() {
   has_failed_all_ = true;
+  failed_at_ = std::chrono::steady_clock::now();
   transfers_.fail_all();
   add_end(record_kind::failed, state_.why()->text);
   port_.flush();
@@ -144,6 +155,7 @@ void network::tell_end(record_kind kind, std::string const& why) noexcept {
 
 bool network::is_over() {
   std::lock_guard const lock{lease_};
+  if (port_.is_broken()) { return true; }
   if (open_.load(std::memory_order_acquire) != 0) { return false; }
   for (int peer = 0; peer < ranks(); ++peer) {
     if (peer == rank()) { continue; }
@@ -161,10 +173,17 @@ int network::straggler() {
   return -1;
 }
 
-void network::report_silence() {
+void network::look_at_clock() {
+  constexpr std::chrono::seconds patience{2};
+  auto const now = std::chrono::steady_clock::now();
+  if (has_failed_all_ && !has_cancelled_ && now - failed_at_ > patience) {
+    // Ranks that can finish their large copies have done so.
+    has_cancelled_ = true;
+    port_.cancel_copies();
+  }
   constexpr std::chrono::seconds limit{10};
   transfer const* const first = transfers_.first_waiting();
-  bool const is_silent = std::chrono::steady_clock::now() - last_message_ > limit;
+  bool const is_silent = now - last_message_ > limit;
   if (first == nullptr || !is_silent || std::exchange(has_reported_, true)) { return; }
   base::log_format(
       log_level::warning,
@@ -175,8 +194,22 @@ void network::report_silence() {
 }
 
 void network::close() noexcept {
-  std::lock_guard const lock{lease_};
-  port_.close();
+  std::vector<std::unique_ptr<transfer>> left;
+  {
+    std::lock_guard const lock{lease_};
+    bool const is_clean = !state_.has_failed();
+    state_.fail(rank(), name_of(rank()) + " has ended its cluster");
+    port_.close(is_clean);
+    try {
+      take_begun();
+      transfers_.fail_all();
+      port_.abandon([this](transfer& which) { transfers_.finish_copy(which); });
+    } catch (std::bad_alloc const&) {
+      state_.fail(rank(), name_of(rank()) + " has no host memory for a message");
+    }
+    left = transfers_.take_ended();
+  }
+  end(left);
 }
 
 cluster_counters network::counters() const noexcept {

@@ -3,6 +3,7 @@
 #include "cluster/transfer_table.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 #include <flotilla/error/error.hpp>
@@ -11,13 +12,30 @@
 
 namespace flotilla::cluster_ranks {
 
+namespace {
+
+/// Returns the rank on which a failure began, and its text, which begins with the rank.
+[[nodiscard]] std::pair<int, std::string> origin_of(dispatch::failure const& why, int here) {
+  try {
+    std::rethrow_exception(why.error);
+  } catch (remote_error const& error) { return {error.rank(), why.text}; } catch (...) {
+    return {here, name_of(here) + ": " + why.text};
+  }
+}
+
+}  // namespace
+
 void transfer_table::begin(std::unique_ptr<transfer> which) {
-  which->why = state_.has_failed() ? state_.why() : tasks_.refusal(*which);
-  if (state_.has_failed()) { return end(std::move(which)); }
+  if (state_.has_failed()) {
+    which->why = state_.why();
+    return end(std::move(which));
+  }
+  which->why = tasks_.refusal(*which);
   auto const& who = which->who();
   stream& with = stream_of(who.flow, who.peer);
   if (which->sends()) {
     if (with.may_send(who.number)) { return send(std::move(which)); }
+    if (port_.to(who.peer).is_over()) { fail_late(*which); }
     with.held.emplace(who.number, std::move(which));
     return;
   }
@@ -38,7 +56,9 @@ void transfer_table::send(std::unique_ptr<transfer> which) {
   base::add(port_.counts.transfers_sent);
   if (which->why != nullptr) {
     what.kind = record_kind::lost;
-    port_.add_text(peer, what, which->why->first_cause().text);
+    auto const [origin, text] = origin_of(which->why->first_cause(), port_.via().rank);
+    what.tag = static_cast<std::uint32_t>(origin);
+    port_.add_text(peer, what, text);
     return end(std::move(which));
   }
   base::add(port_.counts.bytes_sent, what.total);
@@ -73,13 +93,13 @@ void transfer_table::match(std::unique_ptr<transfer> which, record const& what,
     return;
   }
   if (what.kind == record_kind::small) {
-    which->deliver(payload.data());
+    deliver(*which, payload.data());
     base::add(port_.counts.transfers_received);
     base::add(port_.counts.bytes_received, what.total);
   } else if (which->why == nullptr) {
     std::string const text{reinterpret_cast<char const*>(payload.data()), payload.size()};
     which->why = dispatch::make_failure(
-        std::make_exception_ptr(remote_error(who.peer, name_of(who.peer) + ": " + text)));
+        std::make_exception_ptr(remote_error(static_cast<int>(what.tag), text)));
   }
   end(std::move(which));
 }
@@ -88,11 +108,20 @@ void transfer_table::finish_copy(transfer& which) {
   std::unique_ptr<transfer> over{&which};
   if (state_.has_failed() && over->why == nullptr) { over->why = state_.why(); }
   if (!over->sends()) {
-    over->deliver(over->staging());
+    deliver(*over, over->staging());
     base::add(port_.counts.transfers_received);
     base::add(port_.counts.bytes_received, over->memory().bytes());
   }
   end(std::move(over));
+}
+
+void transfer_table::deliver(transfer& to, std::byte const* from) {
+  try {
+    to.deliver(from);
+  } catch (...) {
+    // The operation of a reduction is code of the program.
+    to.why = dispatch::make_failure(std::current_exception());
+  }
 }
 
 void transfer_table::note_taken(transfer::identity const& of) {
@@ -107,6 +136,11 @@ void transfer_table::note_taken(transfer::identity const& of) {
 
 void transfer_table::read(int from, record const& what, std::span<std::byte const> payload) {
   stream& with = stream_of(what.flow, from);
+  if (state_.has_failed()) {
+    // The sender must be able to finish.
+    if (what.kind == record_kind::large) { port_.discard(from, what.total, what.tag); }
+    return;
+  }
   if (what.kind == record_kind::taken) {
     with.acknowledged = std::max(with.acknowledged, what.number);
     while (!with.held.empty() && with.may_send(with.held.begin()->first)) {
@@ -131,7 +165,10 @@ void transfer_table::read(int from, record const& what, std::span<std::byte cons
 void transfer_table::check_ended(int rank) {
   for (auto const& [key, each] : streams_) {
     bool const is_from = static_cast<int>(key & 0xffff'ffff) == rank;
-    if (is_from && !each.waiting.empty()) { fail_late(*each.waiting.begin()->second); }
+    if (!is_from) { continue; }
+    for (auto const* const list : {&each.waiting, &each.held}) {
+      if (!list->empty()) { fail_late(*list->begin()->second); }
+    }
   }
 }
 
@@ -151,7 +188,20 @@ void transfer_table::fail(transfer const& which, record const& what) {
 void transfer_table::fail_late(transfer const& which) {
   int const peer = which.who().peer;
   state_.fail(peer, name_of(peer) + " has ended its cluster, but " + name_of(port_.via().rank) +
-                        " still waits for " + which.text() + "; the programs of the ranks differ");
+                        (which.sends() ? " still has to send it " : " still waits for ") +
+                        which.text() + "; the programs of the ranks differ");
+}
+
+void transfer_table::check_unclaimed() {
+  for (auto const& [key, each] : streams_) {
+    if (each.arrived.empty()) { continue; }
+    record const& what = each.arrived.begin()->second.what;
+    int const from = static_cast<int>(key & 0xffff'ffff);
+    return state_.fail(from, name_of(from) + " has sent version " + std::to_string(what.version) +
+                                 " of the data that were made as number " +
+                                 std::to_string(what.datum) + ", but " + name_of(port_.via().rank) +
+                                 " has ended its cluster; the programs of the ranks differ");
+  }
 }
 
 void transfer_table::fail_all() {
@@ -165,9 +215,12 @@ void transfer_table::fail_all() {
   for (auto& [key, each] : streams_) {
     end_failed(each.held);
     end_failed(each.waiting);
+    for (auto const& [number, lost] : each.arrived) {
+      if (lost.what.kind != record_kind::large) { continue; }
+      port_.discard(static_cast<int>(key & 0xffff'ffff), lost.what.total, lost.what.tag);
+    }
+    each.arrived.clear();
   }
-  // The memory of a large copy must stay until the transport no longer uses it.
-  port_.cancel_copies();
 }
 
 transfer const* transfer_table::first_waiting() const noexcept {

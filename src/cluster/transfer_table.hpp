@@ -35,6 +35,8 @@ class transfer_table {
   void finish_copy(transfer& which);
   /// No further record comes from a rank, because it has ended.
   void check_ended(int rank);
+  /// This rank has ended, and expects no further transfer.
+  void check_unclaimed();
   /// Makes all transfers fail, after state_ has.
   void fail_all();
   /// Returns the transfers that have ended, and whose tasks must end.
@@ -49,6 +51,8 @@ class transfer_table {
   void send(std::unique_ptr<transfer> which);
   void match(std::unique_ptr<transfer> which, record const& what,
              std::span<std::byte const> payload);
+  /// Gives a transfer its contents. If a reduction throws, the transfer fails.
+  static void deliver(transfer& to, std::byte const* from);
   void note_taken(transfer::identity const& of);
   /// The programs of the ranks differ. Tells all of them.
   void fail(transfer const& which, record const& what);

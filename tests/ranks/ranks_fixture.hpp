@@ -82,6 +82,7 @@ struct rank_options {
   testing::loop_options loop{};
   unsigned devices = 1;
   int workers = 1;
+  transport_threads threads = transport_threads::serialized;
 };
 
 /// Runs a function on each of `count` ranks, each in a thread and with a runtime of its own.
@@ -97,7 +98,9 @@ std::vector<std::string> on_ranks(int count, rank_options const& options,
       try {
         runtime rt{
             {.devices = "cpu:" + std::to_string(options.devices), .workers = options.workers}};
-        cluster all{rt, loop.rank(i)};
+        transport via = loop.rank(i);
+        via.threads = options.threads;
+        cluster all{rt, via};
         all.run([&] {
           rank_program here{rt, all};
           function(here);

@@ -9,7 +9,6 @@
 #include <exception>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string_view>
 #include <utility>
 
@@ -49,10 +48,10 @@ struct cluster_counters {
 ///     flotilla::cluster all{rt, flotilla::mpi(MPI_COMM_WORLD)};  // <flotilla/mpi.hpp>
 ///     flotilla::flow flow{all};
 ///
-/// Which rank   A task runs on the first of these ranks that applies: task_options::rank; the owner
+/// Placement    A task runs on the first of these ranks that applies: task_options::rank; the owner
 ///              of the first data that the task writes, updates or commutes on; the owner of the
 ///              first data that it reads; the owner of the first data that it reduces; rank 0.
-/// Same program Every rank must make the same flows, data and tiles, and submit the same tasks, in
+/// Program      Every rank must make the same flows, data and tiles, and submit the same tasks, in
 ///              the same order. A rank may leave out a task only if it neither owns nor uses any
 ///              data of the task. Ranks that find a difference throw rank_failed, which names the
 ///              data, the task and the ranks.
@@ -66,10 +65,13 @@ struct cluster_counters {
 ///              another rank fails, and tickets and later calls throw rank_failed.
 /// Lifetime     Must outlive its flows and data, and must end before its runtime does and before
 ///              MPI_Finalize. The destructor waits until all ranks have ended their clusters.
-/// Threads      any, but see `Same program`.
+/// Threads      any, but see `Program`. All tasks of a runtime share windows. So several threads
+///              that submit to flows of one cluster must not have more tasks open together than a
+///              window has places: each of them could wait for a task that the other one cannot
+///              submit.
 class FLOTILLA_EXPORT cluster {
  public:
-  /// Collective. Takes over the transport.
+  /// Collective. Takes over the transport, and closes it even if the call throws.
   /// @throws invalid_argument  The table of the transport is incomplete, or a launcher has started
   ///                           more processes than the transport sees, because it belongs to
   ///                           another MPI.
@@ -81,7 +83,8 @@ class FLOTILLA_EXPORT cluster {
   [[nodiscard]] int rank() const noexcept;
   [[nodiscard]] int ranks() const noexcept;
 
-  /// Calls `function` while the cluster does not use the transport. Without
+  /// Calls `function` while the cluster does not use the transport. `function` must not call
+  /// functions of this cluster, and must not wait for its tasks. Without
   /// transport_threads::multiple, the application's own calls of MPI must be in such a function.
   /// Meanwhile this rank neither sends nor receives for flows. So if `function` blocks until other
   /// ranks do something, such as MPI_Allreduce, all ranks must call `wait_idle` before: another
@@ -108,11 +111,12 @@ class FLOTILLA_EXPORT cluster {
   /// Tells the other ranks that this one has failed. Their waits throw rank_failed with this text.
   void fail(std::string_view why) noexcept;
   /// Collective: waits until all tasks of this rank's runtime have ended, and until all ranks have
-  /// called this function.
+  /// called this function. Then no message of a flow is on the way.
   /// @throws rank_failed, would_deadlock
   void wait_idle();
-  /// Says that this rank will submit no more tasks to flows of this cluster. The destructor calls
-  /// it. Waits for the tasks that were submitted, but not for other ranks.
+  /// Says that this rank submits no more tasks to flows of this cluster; they are refused from now
+  /// on. The destructor calls it. Waits for the tasks that were submitted, which may need other
+  /// ranks, but not until the other ranks call it.
   void finish();
   /// Threads  any.
   [[nodiscard]] cluster_counters counters() const noexcept;
@@ -127,7 +131,7 @@ class FLOTILLA_EXPORT cluster {
     exclusion& operator=(exclusion const&) = delete;
 
    private:
-    std::unique_lock<std::mutex> held_;
+    cluster_ranks::cluster_state& of_;
   };
 
   std::shared_ptr<cluster_ranks::cluster_state> state_;

@@ -150,7 +150,8 @@ class data {
   [[nodiscard]] tile_array<T, Rank> tiles(extents_type const& tile, Owner const& owner);
 
   /// Returns the rank that owns the data. Data that are made in a flow over several ranks belong to
-  /// rank 0. On other ranks, memory from which the data were made is only memory for copies.
+  /// rank 0. If they are made from memory of the program, every rank must pass memory of this size:
+  /// on ranks that do not own the data it is only memory for copies.
   [[nodiscard]] int owner() const { return detail::rank_of_owner(*checked()); }
   /// Makes another rank the owner, which gets the contents. Collective.
   /// @throws invalid_argument  There is no such rank, or the data are divided. @throws rank_failed

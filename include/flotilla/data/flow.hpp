@@ -101,7 +101,9 @@ class FLOTILLA_EXPORT flow {
   explicit flow(runtime& owner, flow_options const& options = {});
   /// Makes a flow over all ranks of a cluster (<flotilla/cluster/cluster.hpp>). Collective: all
   /// ranks make their flows in the same order, and submit the same tasks in the same order. On the
-  /// ranks that do not run a task, `submit` returns an empty ticket (ticket::valid).
+  /// ranks that do not run a task, `submit` returns an empty ticket (ticket::valid). So
+  /// task_options::after can only name tasks of the rank that runs the task; tasks on different
+  /// ranks get their order from data or tokens. A token belongs to rank 0.
   explicit flow(cluster& all, flow_options const& options = {});
   flow(flow&&) noexcept = default;
   flow& operator=(flow&&) noexcept = default;

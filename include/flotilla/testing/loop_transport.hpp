@@ -25,6 +25,7 @@ namespace flotilla {
 inline namespace v0_1 {
 namespace testing {
 
+/// How the messages of a `loop` arrive.
 struct loop_options {
   /// 0: every message arrives at once, and events come in the order in which requests end.
   /// Otherwise messages are late by a random number of calls of the receiver's `testsome`, and
@@ -46,6 +47,7 @@ struct loop_options {
   int local_ranks = 0;
 };
 
+/// What ranks of a `loop` have sent.
 struct loop_counters {
   std::uint64_t messages_sent = 0;
   std::uint64_t bytes_sent = 0;

@@ -24,8 +24,9 @@ using namespace std::chrono_literals;
 // of operations.
 constexpr int operations_per_poll = 64;
 // How long the device thread spins before it sleeps: for the longer time if its last pause was
-// shorter than that. Waking a sleeping device thread costs the submitting thread 1 to 2 us, or 20 us
-// if both have only one processor: the device thread then runs before all of the work is submitted.
+// shorter than that. Waking a sleeping device thread costs the submitting thread 1 to 2 us, or 20
+// us if both have only one processor: the device thread then runs before all of the work is
+// submitted.
 constexpr auto short_spin = 20us;
 constexpr auto long_spin = 160us;
 constexpr auto min_poll_interval = 20us;

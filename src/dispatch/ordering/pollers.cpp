@@ -47,6 +47,10 @@ void pollers::remove(pollable& what) noexcept {
 void pollers::stop_thread() noexcept {
   std::lock_guard const lock{thread_mutex_};
   if (!thread_.joinable()) { return; }
+  if (process_ != base::fork_generation()) {  // a child of fork() has no such thread
+    thread_.detach();
+    return;
+  }
   {
     std::lock_guard const sleeping{sleep_mutex_};
     stops_ = true;

@@ -12,6 +12,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/fork_guard.hpp"
+
 namespace flotilla::dispatch {
 
 /// Something that makes progress only when a thread calls it, such as the messages of other
@@ -64,6 +66,7 @@ class pollers {
   std::atomic<std::size_t> count_{0};
   std::atomic<std::uint64_t> looks_{0};
 
+  std::uint32_t const process_ = base::fork_generation();
   std::mutex thread_mutex_;  // guards the start and the end of the thread
   std::thread thread_;
   std::mutex sleep_mutex_;

@@ -123,7 +123,8 @@ void flow_state::retire(std::unique_ptr<detail::datum> which) noexcept {
   owner->planner_.log().note_change("data end in it");
   over = owner->planner_.tiles().end(std::move(which));
   if (over == nullptr) { return; }
-  std::optional<place> const outdated = owner->checks_.outdated(*over);
+  bool const is_foreign = owner->ranks_ != nullptr && owner->ranks_->is_foreign(*over);
+  std::optional<place> const outdated = is_foreign ? std::nullopt : owner->checks_.outdated(*over);
   try {
     while (auto const open = owner->host_.open_task_at_end(*over)) {
       lock.unlock();

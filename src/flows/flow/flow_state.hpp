@@ -67,12 +67,6 @@ class flow_state : public std::enable_shared_from_this<flow_state> {
   /// Returns what the flow does for other ranks; null if it has no cluster.
   [[nodiscard]] rank_flow* ranks() const noexcept { return ranks_.get(); }
 
-  /// Returns whether another rank runs a task. Then this rank has done what it must do for it.
-  [[nodiscard]] bool passes(std::span<detail::datum_use const> uses, task_options const& options) {
-    if (ranks_ != nullptr) [[unlikely]] { return ranks_->passes(uses, options); }
-    rank_flow::check_alone(options);
-    return false;
-  }
   /// Submits a task that runs on a device or on the host of this rank.
   /// @param required   The device on which the task must run, if any.
   /// @param what       The launch; null if the task is none.
@@ -105,6 +99,10 @@ class flow_state : public std::enable_shared_from_this<flow_state> {
   }
 
  private:
+  /// Does what `submit` does, except for other ranks.
+  template <class Submit>
+  void submit_here(std::span<detail::datum_use const> uses, task_options const& options,
+                   std::optional<place> required, launch const* what, Submit const& submit_to);
   /// Returns the device that the runtime's placement chooses. Empty if it chooses none, or the
   /// runtime has no placement. Call it without the mutex. @throws invalid_argument
   [[nodiscard]] std::optional<place> ask_placement(std::span<detail::datum_use const> uses,
@@ -151,9 +149,9 @@ class flow_state : public std::enable_shared_from_this<flow_state> {
 };
 
 template <class Submit>
-void flow_state::submit(std::span<detail::datum_use const> uses, task_options const& options,
-                        std::optional<place> required, launch const* what,
-                        Submit const& submit_to) {
+void flow_state::submit_here(std::span<detail::datum_use const> uses, task_options const& options,
+                             std::optional<place> required, launch const* what,
+                             Submit const& submit_to) {
   runtime_.usage.check_usable();
   if (!options.after.empty() || !options.after_end.empty()) {
     runtime_.valid.check_predecessors(options.after.ids(), options.after_end.ids());
@@ -178,8 +176,7 @@ void flow_state::submit(std::span<detail::datum_use const> uses, task_options co
         if (where && text.is_on()) { text.add(*where, "it ran there in the last iteration"); }
       }
       if (!where) { where = place::of(devices_.choose(uses, what, options.priority, text)); }
-      if (ranks_ != nullptr) [[unlikely]] { why = ranks_->bring(uses, options); }
-      if (!why && reduces(uses)) [[unlikely]] {
+      if (reduces(uses)) [[unlikely]] {
         changed.assign(uses.begin(), uses.end());
         actual = changed;
         why = planner_.replace_reductions(changed, *where, options.priority);
@@ -206,7 +203,19 @@ void flow_state::submit(std::span<detail::datum_use const> uses, task_options co
     resolver.resolve(why);
   }
   text.print();
-  if (ranks_ != nullptr) [[unlikely]] { ranks_->take_home(uses, options); }
+}
+
+template <class Submit>
+void flow_state::submit(std::span<detail::datum_use const> uses, task_options const& options,
+                        std::optional<place> required, launch const* what,
+                        Submit const& submit_to) {
+  if (ranks_ == nullptr) [[likely]] {
+    return submit_here(uses, options, required, what, submit_to);
+  }
+  ranks_->or_fail([&] {
+    submit_here(uses, options, required, what, submit_to);
+    ranks_->take_home(uses, options);
+  });
 }
 
 }  // namespace flotilla::flows

@@ -41,11 +41,11 @@ void rank_flow::add_tiles(detail::datum& whole, tile_list const& tiles) {
 }
 
 bool rank_flow::passes(std::span<detail::datum_use const> uses, task_options const& options) {
-  exchange_.cluster().check();
+  with_.state.usage.check_usable();
+  exchange_.cluster().check_open();
   int const where = exchange_.rank_of(uses, options);
-  if (where == rank()) { return false; }
-  pass(uses, where, options);
-  return true;
+  or_fail([&] { pass(uses, where, options); });
+  return where != rank();
 }
 
 void rank_flow::refuse_rank(task_options const& options) {
@@ -55,8 +55,8 @@ void rank_flow::refuse_rank(task_options const& options) {
 
 void rank_flow::pass(std::span<detail::datum_use const> uses, int rank,
                      task_options const& options) {
-  std::size_t done = 0;
   bool is_brought = false;
+  std::size_t done = 0;
   until_done(options.label, [&]() -> obstacle {
     with_.checks.check(uses, options.label);
     with_.planner.log().refuse(is_over_ranks);
@@ -64,13 +64,8 @@ void rank_flow::pass(std::span<detail::datum_use const> uses, int rank,
       if (obstacle const why = exchange_.bring(uses, rank, options)) { return why; }
       is_brought = true;
     }
-    return exchange_.take_home(uses, rank, options, done);
+    return rank == this->rank() ? obstacle{} : exchange_.take_home(uses, rank, options, done);
   });
-}
-
-obstacle rank_flow::bring(std::span<detail::datum_use const> uses, task_options const& options) {
-  with_.planner.log().refuse(is_over_ranks);
-  return exchange_.bring(uses, rank(), options);
 }
 
 void rank_flow::take_home(std::span<detail::datum_use const> uses, task_options const& options) {
@@ -79,13 +74,7 @@ void rank_flow::take_home(std::span<detail::datum_use const> uses, task_options 
   };
   if (std::none_of(uses.begin(), uses.end(), changes)) { return; }
   std::size_t done = 0;
-  try {
-    until_done(options.label, [&] { return exchange_.take_home(uses, rank(), options, done); });
-  } catch (std::exception const& why) {
-    // The task was submitted, but its results cannot reach their owners.
-    exchange_.cluster().fail(why.what());
-    throw;
-  }
+  until_done(options.label, [&] { return exchange_.take_home(uses, rank(), options, done); });
 }
 
 void rank_flow::set_owner(rank_flow* of, detail::datum& which, int rank) {
@@ -103,17 +92,21 @@ void rank_flow::move(detail::datum& which, int rank) {
                            " cannot own them, because the cluster has the ranks 0 to " +
                            std::to_string(ranks - 1));
   }
-  until_done(which.label, [&] {
-    use_check::check_undivided(which);
-    return exchange_.move(which, rank);
+  or_fail([&] {
+    until_done(which.label, [&] {
+      use_check::check_undivided(which);
+      return exchange_.move(which, rank);
+    });
   });
 }
 
 void rank_flow::collect(detail::datum& whole) {
   exchange_.cluster().check();
-  until_done(whole.label, [&]() -> obstacle {
-    use_check::check_undivided(whole);
-    return whole.tiles == nullptr ? obstacle{} : exchange_.collect(whole, {});
+  or_fail([&] {
+    until_done(whole.label, [&]() -> obstacle {
+      use_check::check_undivided(whole);
+      return whole.tiles == nullptr ? obstacle{} : exchange_.collect(whole, {});
+    });
   });
 }
 

@@ -3,12 +3,14 @@
 #pragma once
 // What a flow over several ranks does besides its own tasks.
 
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <span>
 #include <string_view>
 
 #include <flotilla/detail/data_use.hpp>
+#include <flotilla/error/error.hpp>
 #include <flotilla/task/task_options.hpp>
 
 #include "dispatch/runtime/runtime_state.hpp"
@@ -45,15 +47,19 @@ class rank_flow {
   void add_tiles(detail::datum& whole, tile_list const& tiles);
 
   /// Returns whether another rank runs a task. Then this rank has done what it must do for it.
+  /// Otherwise this rank has submitted the copies from other ranks that the task needs.
+  /// @param of  Null: the flow has no cluster.
   /// @throws rank_failed, invalid_argument
-  [[nodiscard]] bool passes(std::span<detail::datum_use const> uses, task_options const& options);
-  /// @throws invalid_argument  The options name a rank, but the flow has no cluster.
-  static void check_alone(task_options const& options) {
+  [[nodiscard]] static bool passes(rank_flow* of, std::span<detail::datum_use const> uses,
+                                   task_options const& options) {
+    if (of != nullptr) [[unlikely]] { return of->passes(uses, options); }
     if (options.rank > 0) [[unlikely]] { refuse_rank(options); }
+    return false;
   }
-  /// Submits the copies that a task of this rank needs. The caller holds the mutex.
-  [[nodiscard]] obstacle bring(std::span<detail::datum_use const> uses,
-                               task_options const& options);
+  /// Calls step(). If it throws an exception that other ranks do not throw, the cluster fails,
+  /// because they go on as if the call had succeeded. An invalid argument is one on all ranks.
+  template <class Step>
+  void or_fail(Step const& step);
   /// Sends what a task of this rank has changed to the owners of the data.
   void take_home(std::span<detail::datum_use const> uses, task_options const& options);
 
@@ -62,12 +68,18 @@ class rank_flow {
   static void set_owner(rank_flow* of, detail::datum& which, int rank);
   /// Brings the tiles of data that have ended to the owner of the data. Collective.
   void collect(detail::datum& whole);
+  /// Returns whether the copy of this rank may be older than that of the owner.
+  [[nodiscard]] bool is_foreign(detail::datum const& which) const noexcept {
+    return which.ranks != nullptr && which.ranks->owner() != rank();
+  }
   /// Checks that this rank may use data outside of tasks. The caller holds the mutex.
   /// @throws invalid_argument, rank_failed
   void check_host(detail::datum const& which, bool for_update) const;
 
  private:
-  /// Does what this rank must do for a task of another rank.
+  [[nodiscard]] bool passes(std::span<detail::datum_use const> uses, task_options const& options);
+  /// Submits the copies of a task that runs on `rank`, in which this rank takes part: those before
+  /// it, and if it is the task of another rank, those after it.
   void pass(std::span<detail::datum_use const> uses, int rank, task_options const& options);
   /// Calls step() with the mutex locked, again and again, until it returns no obstacle.
   template <class Step>
@@ -78,5 +90,17 @@ class rank_flow {
   parts const with_;
   rank_exchange exchange_;
 };
+
+template <class Step>
+void rank_flow::or_fail(Step const& step) {
+  try {
+    step();
+  } catch (invalid_argument const&) { throw; } catch (rank_failed const&) {
+    throw;
+  } catch (std::exception const& why) {
+    exchange_.cluster().fail(why.what());
+    throw;
+  }
+}
 
 }  // namespace flotilla::flows

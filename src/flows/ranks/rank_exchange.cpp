@@ -104,6 +104,9 @@ obstacle rank_exchange::bring(std::span<datum_use const> uses, int to,
     if (which.tiles != nullptr) {
       if (obstacle const why = collect(which, options)) { return why; }
     }
+    if (use.mode == access_mode::reduce && to == rank() && which.ranks->owner() != to) {
+      planner_.discard_reduction(which);  // of a task that was refused
+    }
     if (!needs_contents(use.mode) || which.ranks->has(to)) { continue; }
     int const from = which.ranks->source_for_next();
     if (obstacle const why = copy(which, which, from, to, nullptr, options)) { return why; }
@@ -175,12 +178,16 @@ obstacle rank_exchange::collect(datum& whole, task_options const& options) {
   }
   if (rank() == owner) { return {}; }  // the next use joins them
   // On other ranks the tiles have nothing that the whole data need.
+  bool const has_contents = whole.has_contents;
   for (auto const& tile : whole.tiles->ended) {
     invalidate(*tile);
     tile->has_contents = false;
   }
   obstacle const why = planner_.tiles().join(whole, options.priority);
-  if (!why) { invalidate(whole); }
+  if (!why) {
+    invalidate(whole);
+    whole.has_contents = has_contents;
+  }
   return why;
 }
 
