@@ -78,6 +78,13 @@ bool cluster_state::submit(bool sends, transfer::identity const& who, host_box c
   return is_open;
 }
 
+void cluster_state::drive_runtime() noexcept {
+  // In single-threaded mode, only this thread can let tasks begin and end.
+  try {
+    if (!runtime_.usage.is_forked()) { runtime_.pump_if_single_threaded(); }
+  } catch (std::exception const&) {}  // whoever waits for the tasks gets the error
+}
+
 template <class Done>
 bool cluster_state::wait_until(Done const& done, clock::duration limit, char const* what) {
   constexpr int max_yields = 2000;
@@ -89,6 +96,7 @@ bool cluster_state::wait_until(Done const& done, clock::duration limit, char con
       rounds = 0;
       continue;
     }
+    drive_runtime();
     if (++rounds < max_yields) {
       std::this_thread::yield();
     } else {

@@ -55,6 +55,7 @@ class cluster_state {
  private:
   /// @throws would_deadlock  This thread is inside cluster::exclusive.
   void check_not_excluding(char const* call);
+  void drive_runtime() noexcept;
   /// Polls until `done()` returns true, or the deadline has passed.
   /// @param what  What the report says if this takes long.
   template <class Done>

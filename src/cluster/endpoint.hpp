@@ -37,6 +37,8 @@ class endpoint {
     full_.pop_front();
     return taken;
   }
+  /// Takes back a message that could not be sent.
+  void give_back(std::vector<std::byte>&& message) { full_.push_front(std::move(message)); }
   /// Returns how many messages this rank will have sent after a record with so many bytes, which is
   /// added next.
   [[nodiscard]] std::uint64_t messages_with(std::size_t bytes) const noexcept {

@@ -72,6 +72,7 @@ void message_port::cancel_copies() noexcept {
 }
 
 void message_port::flush() {
+  std::size_t kept = 0;
   for (int const peer : to_flush_) {
     endpoint& there = endpoints_[peer];
     while (there.is_ready()) {
@@ -79,7 +80,10 @@ void message_port::flush() {
       std::vector<std::byte> message = there.next(spare_);
       int const status =
           via_.isend(via_.self, message.data(), message.size(), peer, record_tag, &request);
-      if (is_refused(status, "a message")) { break; }
+      if (is_refused(status, "a message")) {
+        there.give_back(std::move(message));  // the others must learn of the failure
+        break;
+      }
       request_use& use = use_of(request);
       use.kind = request_use::kinds::records_out;
       use.peer = peer;
@@ -88,9 +92,11 @@ void message_port::flush() {
       ++there.sent;
       base::add(counts.messages_sent);
     }
-    there.is_listed = false;  // until a message has left, or a record is added
+    // Otherwise it is listed again when a message has left, or a record is added.
+    there.is_listed = there.is_ready();
+    if (there.is_listed) { to_flush_[kept++] = peer; }
   }
-  to_flush_.clear();
+  to_flush_.resize(kept);
 }
 
 void message_port::receive(std::vector<std::byte>&& memory) {

@@ -84,6 +84,8 @@ void transfer_table::match(std::unique_ptr<transfer> which, record const& what,
       what.total != which->memory().bytes()) {
     fail(*which, what);
     which->why = state_.why();
+    // The sender must be able to finish.
+    if (what.kind == record_kind::large) { port_.discard(who.peer, what.total, what.tag); }
     return end(std::move(which));
   }
   if (what.kind == record_kind::large) {
