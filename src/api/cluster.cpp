@@ -23,14 +23,25 @@ cluster::~cluster() {
   state_->end();
 }
 
-int cluster::rank() const noexcept { return state_->rank(); }
-int cluster::ranks() const noexcept { return state_->ranks(); }
-void cluster::fail(std::string_view why) noexcept { state_->fail(why); }
-void cluster::wait_idle() { state_->wait_idle(); }
-void cluster::finish() { state_->finish(); }
-cluster_counters cluster::counters() const noexcept { return state_->messages().counters(); }
+namespace {
 
-cluster::exclusion::exclusion(cluster const& of) : of_{*of.state_} {
+cluster_ranks::cluster_state& checked(std::shared_ptr<cluster_ranks::cluster_state> const& state) {
+  if (state == nullptr) { throw invalid_argument("the cluster was moved from"); }
+  return *state;
+}
+
+}  // namespace
+
+int cluster::rank() const { return checked(state_).rank(); }
+int cluster::ranks() const { return checked(state_).ranks(); }
+void cluster::fail(std::string_view why) noexcept {
+  if (state_ != nullptr) { state_->fail(why); }
+}
+void cluster::wait_idle() { checked(state_).wait_idle(); }
+void cluster::finish() { checked(state_).finish(); }
+cluster_counters cluster::counters() const { return checked(state_).messages().counters(); }
+
+cluster::exclusion::exclusion(cluster const& of) : of_{checked(of.state_)} {
   of_.messages().lease().exclude();
 }
 cluster::exclusion::~exclusion() { of_.messages().lease().include(); }

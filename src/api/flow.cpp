@@ -128,12 +128,13 @@ std::string flow::dot() const { return checked(state_).dot(); }
 
 void flow::submit_launch(data_launch const& what, task_options const& options, ticket* made) {
   flows::flow_state& state = checked(state_);
+  std::optional<flows::place> const required =
+      required_place(state, options, detail::flow_access::plain(what).device());
   if (flows::rank_flow::passes(state.ranks(), detail::flow_access::uses(what), options)) { return; }
   launch plain = detail::flow_access::plain(what);
   std::span<detail::use_argument const> const arguments = detail::flow_access::arguments(what);
   bool const checks = detail::access::marks(plain).records_ranges;
-  state.submit(detail::flow_access::uses(what), options,
-               required_place(state, options, plain.device()), &plain,
+  state.submit(detail::flow_access::uses(what), options, required, &plain,
                [&](flows::place where, use_list actual, dispatch::flow_task_options const& how) {
                  for (std::size_t i = 0; i < arguments.size(); ++i) {
                    write_argument(detail::launch_builder::arguments(plain), arguments[i],
@@ -148,8 +149,9 @@ void flow::submit_launch(data_launch const& what, task_options const& options, t
 void flow::submit_bound(use_list uses, std::span<detail::placed_data> places, callable& what,
                         task_options const& options, ticket* made) {
   flows::flow_state& state = checked(state_);
+  std::optional<flows::place> const required = required_place(state, options);
   if (flows::rank_flow::passes(state.ranks(), uses, options)) { return; }
-  state.submit(uses, options, required_place(state, options), nullptr,
+  state.submit(uses, options, required, nullptr,
                [&](flows::place where, use_list actual, dispatch::flow_task_options const& how) {
                  write_places(actual, where, places);
                  return state.runtime_impl().tasks.submit(what, how, dispatch::when_full::give_up,

@@ -115,6 +115,7 @@ bool cluster_state::wait_until(Done const& done, clock::duration limit, char con
 }
 
 void cluster_state::fail(std::string_view why) noexcept {
+  if (runtime_.usage.is_forked()) { return; }
   try {
     std::string const text = name_of(rank()) + " has failed: " + std::string{why};
     network_.state().fail(rank(), text);
@@ -123,6 +124,7 @@ void cluster_state::fail(std::string_view why) noexcept {
 }
 
 void cluster_state::check_not_excluding(char const* call) {
+  runtime_.usage.check_process();
   if (!network_.lease().is_excluding()) { return; }
   throw would_deadlock(std::string{"cluster::"} + call +
                        " was called inside cluster::exclusive, where nothing can be received");
@@ -137,7 +139,7 @@ void cluster_state::check_open() {
 
 void cluster_state::wait_idle() {
   check_not_excluding("wait_idle");
-  runtime_.continuations.wait_until_idle();
+  runtime_.wait_idle();
   check();
   std::lock_guard const lock{idle_mutex_};
   std::uint64_t const number = ++idle_waits_;
@@ -147,8 +149,10 @@ void cluster_state::wait_idle() {
     network_.tell_idle((rank() + step) % ranks(), number, round);
     int const from = (rank() + ranks() - step) % ranks();
     auto const has_come = [&] {
+      // In this order: the record may come, and the other rank may end, between the two looks.
+      bool const has_ended = network_.has_ended(from);
       if (network_.state().has_failed() || network_.idle_records(round) >= number) { return true; }
-      if (network_.has_ended(from)) {
+      if (has_ended) {
         network_.state().fail(from, name_of(from) + " has ended its cluster, but " +
                                         name_of(rank()) +
                                         " has called wait_idle; the programs of the ranks differ");
@@ -166,7 +170,7 @@ void cluster_state::wait_idle() {
 void cluster_state::finish() {
   check_not_excluding("finish");
   if (has_finished_.exchange(true)) { return; }
-  runtime_.continuations.wait_until_idle();
+  runtime_.wait_idle();
   network_.tell_end(record_kind::done);
   polled_.poll();
 }
@@ -175,7 +179,8 @@ void cluster_state::end() noexcept {
   // In a child of fork() there are no threads that could help, and MPI must not be used.
   if (runtime_.usage.is_forked()) { return; }
   // After a failure, tasks may wait for messages that never come.
-  if (!network_.state().has_failed()) {
+  bool const had_failed = network_.state().has_failed();
+  if (!had_failed) {
     try {
       finish();
     } catch (std::exception const& why) { fail(why.what()); }
@@ -190,6 +195,11 @@ void cluster_state::end() noexcept {
                  "tasks have not ended");
     }
     polled_.remove(network_);
+    // The program gets no exception for what was noticed only here.
+    if (!had_failed && network_.state().has_failed()) {
+      base::log_format(log_level::error, "the end of a cluster: %s",
+                       network_.state().why()->text.c_str());
+    }
   }
   network_.close();
 }

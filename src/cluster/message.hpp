@@ -28,6 +28,7 @@ enum class record_kind : std::uint32_t {
   taken,   // the receiver has taken all transfers below `number`
   idle,    // the sender has reached round `tag` of its wait number `number`
   done,    // the sender has ended; this is its message number `number`, from 1
+  ping,    // nothing; it shows whether the receiver is alive
   failed,  // as `done`, because the sender has failed; why follows
 };
 
@@ -41,6 +42,7 @@ struct record {
   std::uint32_t bytes = 0;
   std::uint32_t tag = 0;
   std::uint64_t total = 0;  // the bytes of the copy
+  std::uint64_t large = 0;  // large: how many large copies were sent to this rank before
 };
 
 /// Begins each message.

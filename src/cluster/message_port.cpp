@@ -25,6 +25,14 @@ void message_port::add_text(int to, record what, std::string const& text) {
   std::memcpy(add(to, what), text.data(), what.bytes);
 }
 
+void message_port::reserve_request() {
+  // Numbers are small and used again, so one more place than there are requests is enough, almost
+  // always; a vector that grows by half has more.
+  if (requests_.capacity() < requests_.size() + 64) {
+    requests_.reserve(requests_.size() + requests_.size() / 2 + 128);
+  }
+}
+
 message_port::request_use& message_port::use_of(int request) {
   auto const index = static_cast<std::size_t>(request);
   if (index >= requests_.size()) { requests_.resize(index + 1); }
@@ -77,6 +85,7 @@ void message_port::flush() {
     endpoint& there = endpoints_[peer];
     while (there.is_ready()) {
       int request = 0;
+      reserve_request();
       std::vector<std::byte> message = there.next(spare_);
       int const status =
           via_.isend(via_.self, message.data(), message.size(), peer, record_tag, &request);
@@ -101,6 +110,7 @@ void message_port::flush() {
 
 void message_port::receive(std::vector<std::byte>&& memory) {
   int request = 0;
+  reserve_request();
   int const status = via_.irecv(via_.self, memory.data(), memory.size(), transport::any_source,
                                 record_tag, &request);
   if (is_refused(status, "a receive")) { return; }
@@ -130,21 +140,6 @@ std::size_t message_port::open_copies() const {
     if (each.kind == request_use::kinds::copy) { found.insert(each.of); }
   }
   return found.size();
-}
-
-void message_port::close(bool is_clean) noexcept {
-  bool const is_sending =
-      std::any_of(requests_.begin(), requests_.end(), [](request_use const& each) {
-        return each.kind == request_use::kinds::records_out ||
-               (each.kind == request_use::kinds::copy && each.of->sends());
-      });
-  if (is_clean || !is_sending) { return via_.close(via_.self); }
-  // A rank that has died takes no messages, and MPI cannot cancel them. MPI may still use their
-  // memory, so it is kept.
-  auto* const kept = new std::vector<std::vector<std::byte>>;
-  for (request_use& each : requests_) {
-    if (!each.message.empty()) { kept->push_back(std::move(each.message)); }
-  }
 }
 
 }  // namespace flotilla::cluster_ranks

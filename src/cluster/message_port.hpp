@@ -63,15 +63,13 @@ class message_port {
                        [](auto const& each) { return each.second.is_empty(); });
   }
   [[nodiscard]] endpoint& to(int rank) { return endpoints_[rank]; }
-  /// Gives up all large copies, whose messages nobody looks at any more. Calls on_copy for each.
+  /// Gives up all large copies after the transport was closed. Calls on_copy for each.
   template <class OnCopy>
   void abandon(OnCopy const& on_copy);
-  /// Returns whether the transport does not work any more.
-  [[nodiscard]] bool is_broken() const noexcept { return is_broken_; }
   /// Returns how many large copies are on the way.
   [[nodiscard]] std::size_t open_copies() const;
-  /// Frees the transport, unless a rank has failed and takes no messages.
-  void close(bool is_clean) noexcept;
+  /// Frees the transport.
+  void close() noexcept { via_.close(via_.self); }
 
   // What was sent and received. Threads that read them need not hold anything.
   struct sums {
@@ -90,6 +88,8 @@ class message_port {
     transfer* of = nullptr;            // copy
   };
 
+  /// Makes `use_of` the next request not throw.
+  void reserve_request();
   [[nodiscard]] request_use& use_of(int request);
   void receive(std::vector<std::byte>&& memory);
   /// Handles a message of records that has left.
@@ -108,7 +108,6 @@ class message_port {
   std::vector<int> to_flush_;          // endpoints
   std::vector<std::vector<std::byte>> spare_;
   std::array<transport_event, capacity> events_;
-  bool is_broken_ = false;
 };
 
 template <class OnCopy>
@@ -127,11 +126,7 @@ bool message_port::test(OnMessage const& on_message, OnCopy const& on_copy) {
   for (int rounds = 0; rounds < 8 && via_.ranks > 1; ++rounds) {
     int count = 0;
     transport_event* const events = events_.data();
-    if (is_refused(via_.testsome(via_.self, events, capacity, &count), "testsome")) {
-      is_broken_ = true;
-      abandon(on_copy);
-      break;
-    }
+    if (is_refused(via_.testsome(via_.self, events, capacity, &count), "testsome")) { break; }
     if (count == 0) { break; }
     // The transport may use the numbers of all these requests again for the next ones.
     request_use uses[capacity];

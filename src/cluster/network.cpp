@@ -23,7 +23,7 @@ network::network(transport const& via, dispatch::host_submitter const& tasks)
   try {
     port_.open();
   } catch (...) {
-    port_.close(false);
+    port_.close();
     throw;
   }
 }
@@ -51,10 +51,11 @@ bool network::poll() noexcept {
                    [this](transfer& which) { transfers_.finish_copy(which); }) ||
         moved;
     port_.flush();
-    if (has_told_end_ && !state_.has_failed()) { transfers_.check_unclaimed(); }
+    if (has_told_done_ && !state_.has_failed()) { transfers_.check_unclaimed(); }
     if (state_.has_failed() && !has_failed_all_) { fail_all(); }
   } catch (std::bad_alloc const&) {
-    state_.fail(rank(), name_of(rank()) + " has no host memory for a message");
+    // A transfer may be lost, so its task might never end.
+    tasks_.note_out_of_memory();
   }
   if (!moved && ++idle_polls_ % 1024 == 0) { look_at_clock(); }
   std::vector<std::unique_ptr<transfer>> const ended = transfers_.take_ended();
@@ -101,6 +102,7 @@ void network::read(int from, std::span<std::byte const> message) {
         // release: pairs with the acquire in idle_records
         idle_[item->what.tag % std::size(idle_)].fetch_add(1, std::memory_order_release);
         break;
+      case record_kind::ping: break;
       case record_kind::done:
       case record_kind::failed: note_end(from, item->what, item->payload); break;
     }
@@ -136,11 +138,14 @@ void network::tell_idle(int to, std::uint64_t number, std::uint32_t round) {
 }
 
 void network::add_end(record_kind kind, std::string const& why) {
-  if (std::exchange(has_told_end_, true)) { return; }
+  bool const is_failure = kind == record_kind::failed;
+  if (std::exchange(is_failure ? has_told_failure_ : has_told_done_, true)) { return; }
   for (int to = 0; to < ranks(); ++to) {
     if (to == rank()) { continue; }
+    endpoint& there = port_.to(to);
+    if (is_failure) { there.give_up(); }
     std::size_t const bytes = std::min(why.size(), max_small_bytes);
-    port_.add_text(to, {.kind = kind, .number = port_.to(to).messages_with(bytes)}, why);
+    port_.add_text(to, {.kind = kind, .number = there.messages_with(bytes)}, why);
   }
 }
 
@@ -155,7 +160,6 @@ void network::tell_end(record_kind kind, std::string const& why) noexcept {
 
 bool network::is_over() {
   std::lock_guard const lock{lease_};
-  if (port_.is_broken()) { return true; }
   if (open_.load(std::memory_order_acquire) != 0) { return false; }
   for (int peer = 0; peer < ranks(); ++peer) {
     if (peer == rank()) { continue; }
@@ -197,9 +201,8 @@ void network::close() noexcept {
   std::vector<std::unique_ptr<transfer>> left;
   {
     std::lock_guard const lock{lease_};
-    bool const is_clean = !state_.has_failed();
     state_.fail(rank(), name_of(rank()) + " has ended its cluster");
-    port_.close(is_clean);
+    port_.close();
     try {
       take_begun();
       transfers_.fail_all();

@@ -56,7 +56,7 @@ class network final : public dispatch::pollable {
   /// Returns whether only those transfers are left whose messages are on the way.
   [[nodiscard]] bool has_only_copies() {
     std::lock_guard const lock{lease_};
-    return port_.is_broken() || open_.load(std::memory_order_acquire) == port_.open_copies();
+    return open_.load(std::memory_order_acquire) == port_.open_copies();
   }
   /// Returns whether a rank has ended.
   [[nodiscard]] bool has_ended(int rank) {
@@ -105,7 +105,8 @@ class network final : public dispatch::pollable {
   message_port port_;
   transfer_table transfers_;
   bool has_failed_all_ = false;
-  bool has_told_end_ = false;
+  bool has_told_done_ = false;
+  bool has_told_failure_ = false;
   std::chrono::steady_clock::time_point last_message_ = std::chrono::steady_clock::now();
   std::chrono::steady_clock::time_point failed_at_{};
   bool has_cancelled_ = false;

@@ -69,7 +69,8 @@ void transfer_table::send(std::unique_ptr<transfer> which) {
     return end(std::move(which));
   }
   what.kind = record_kind::large;
-  what.tag = port_.to(peer).take_tag();
+  what.large = port_.to(peer).take_large();
+  what.tag = endpoint::tag_of(what.large);
   port_.add(peer, what);
   transfer& begun = *which.release();
   port_.begin_copy(begun, static_cast<int>(what.tag));
@@ -89,6 +90,7 @@ void transfer_table::match(std::unique_ptr<transfer> which, record const& what,
     return end(std::move(which));
   }
   if (what.kind == record_kind::large) {
+    port_.to(who.peer).note_received(what.large);
     transfer& begun = *which.release();
     port_.begin_copy(begun, static_cast<int>(what.tag));
     if (begun.open_messages == 0) { finish_copy(begun); }
@@ -153,6 +155,12 @@ void transfer_table::read(int from, record const& what, std::span<std::byte cons
   if (!with.taken.expects(what.number) || with.arrived.contains(what.number)) {
     return state_.fail(from, name_of(from) + " has sent transfer " + std::to_string(what.number) +
                                  " twice or too early");
+  }
+  if (what.kind == record_kind::large && !port_.to(from).note_announced(what.large)) {
+    return state_.fail(port_.via().rank, name_of(port_.via().rank) +
+                                             " has not taken a large copy from " + name_of(from) +
+                                             " although " + std::to_string(transport::max_tag) +
+                                             " others came after it");
   }
   auto const found = with.waiting.find(what.number);
   if (found == with.waiting.end()) {

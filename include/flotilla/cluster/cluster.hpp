@@ -52,15 +52,21 @@ struct cluster_counters {
 ///              of the first data that the task writes, updates or commutes on; the owner of the
 ///              first data that it reads; the owner of the first data that it reduces; rank 0.
 /// Program      Every rank must make the same flows, data and tiles, and submit the same tasks, in
-///              the same order. A rank may leave out a task only if it neither owns nor uses any
-///              data of the task. Ranks that find a difference throw rank_failed, which names the
-///              data, the task and the ranks.
+///              the same order. A rank may leave out a task only if it never takes part in data of
+///              the task: it neither owns nor uses them, or the data that they are tiles of, and
+///              calls neither `set_owner` nor `collect` for them. Ranks that find a difference
+///              throw rank_failed, which names the data, the task and the ranks. Not every
+///              difference can be found.
 /// Progress     Threads that wait, pump or work for the runtime send and receive. A thread of the
 ///              cluster steps in, after some pauses, if nobody does (not with
-///              transport_threads::main_only). It uses the transport from one thread at a time.
+///              transport_threads::main_only: then only the thread that has made the cluster may
+///              wait for its tasks, and end it). The transport is used from one thread at a time.
+///              Operations of reductions that come from other ranks run on these threads, too.
 /// Failures     A task that fails makes tasks of other ranks fail that need its results, with
 ///              dependency_failed. `run` tells the other ranks about an exception, and a destructor
-///              that runs because of an exception does so too, without its text. Then, and if a
+///              that runs because of an exception does so too, without its text. So does a submit
+///              that throws something else than an error that all ranks find in its arguments,
+///              because the other ranks go on as if it had succeeded. Then, and if a
 ///              rank ends too early or the transport fails, every task of a flow that waits for
 ///              another rank fails, and tickets and later calls throw rank_failed.
 /// Lifetime     Must outlive its flows and data, and must end before its runtime does and before
@@ -80,8 +86,8 @@ class FLOTILLA_EXPORT cluster {
   cluster& operator=(cluster&&) = delete;
   ~cluster();
 
-  [[nodiscard]] int rank() const noexcept;
-  [[nodiscard]] int ranks() const noexcept;
+  [[nodiscard]] int rank() const;
+  [[nodiscard]] int ranks() const;
 
   /// Calls `function` while the cluster does not use the transport. `function` must not call
   /// functions of this cluster, and must not wait for its tasks. Without
@@ -119,7 +125,7 @@ class FLOTILLA_EXPORT cluster {
   /// ranks, but not until the other ranks call it.
   void finish();
   /// Threads  any.
-  [[nodiscard]] cluster_counters counters() const noexcept;
+  [[nodiscard]] cluster_counters counters() const;
 
  private:
   friend struct detail::cluster_access;

@@ -27,7 +27,7 @@ template <std::size_t Rank>
 ///     auto bands = matrix.tiles({n / 16, n}, flotilla::blocks(all));
 class blocks {
  public:
-  explicit blocks(cluster const& all) noexcept : ranks_(static_cast<std::size_t>(all.ranks())) {}
+  explicit blocks(cluster const& all) : ranks_(static_cast<std::size_t>(all.ranks())) {}
   template <std::size_t Rank>
   [[nodiscard]] int operator()(std::array<std::size_t, Rank> const& index,
                                std::array<std::size_t, Rank> const& count) const noexcept {
@@ -43,7 +43,7 @@ class blocks {
 /// The ranks own the tiles in turn, in row-major order.
 class cyclic {
  public:
-  explicit cyclic(cluster const& all) noexcept : ranks_(static_cast<std::size_t>(all.ranks())) {}
+  explicit cyclic(cluster const& all) : ranks_(static_cast<std::size_t>(all.ranks())) {}
   template <std::size_t Rank>
   [[nodiscard]] int operator()(std::array<std::size_t, Rank> const& index,
                                std::array<std::size_t, Rank> const& count) const noexcept {

@@ -41,12 +41,13 @@ void pollers::remove(pollable& what) noexcept {
     left = all_.size();
     count_.store(left, std::memory_order_release);
   }
-  if (left == 0) { stop_thread(); }
+  if (left == 0) { stop_thread(true); }
 }
 
-void pollers::stop_thread() noexcept {
+void pollers::stop_thread(bool if_unused) noexcept {
   std::lock_guard const lock{thread_mutex_};
-  if (!thread_.joinable()) { return; }
+  // Another thread may have added something since.
+  if (!thread_.joinable() || (if_unused && count_.load(std::memory_order_acquire) != 0)) { return; }
   if (process_ != base::fork_generation()) {  // a child of fork() has no such thread
     thread_.detach();
     return;

@@ -33,7 +33,7 @@ class pollable {
 class pollers {
  public:
   pollers() = default;
-  ~pollers() { stop_thread(); }
+  ~pollers() { stop_thread(false); }
   pollers(pollers const&) = delete;
   pollers& operator=(pollers const&) = delete;
 
@@ -59,7 +59,8 @@ class pollers {
   }
 
   void run() noexcept;
-  void stop_thread() noexcept;
+  /// @param if_unused  Does nothing if there is something to poll.
+  void stop_thread(bool if_unused) noexcept;
 
   std::mutex mutex_;
   std::vector<pollable*> all_;  // guarded by mutex_

@@ -63,6 +63,8 @@ class host_submitter {
   /// Returns why a pending task that has begun must fail: a predecessor has failed, or the runtime
   /// is poisoned. Null: it need not.
   [[nodiscard]] std::shared_ptr<failure const> refusal(pending_task const& of) const;
+  /// There is no memory to end a pending task: poisons the runtime, so that nothing waits for it.
+  void note_out_of_memory() const noexcept { with_.shared.faults.note_out_of_memory(); }
   /// Ends a pending task that has begun. Threads: any.
   void end(pending_task const& which, std::shared_ptr<failure const> why) const noexcept;
 

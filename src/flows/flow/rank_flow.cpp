@@ -44,7 +44,7 @@ bool rank_flow::passes(std::span<detail::datum_use const> uses, task_options con
   with_.state.usage.check_usable();
   exchange_.cluster().check_open();
   int const where = exchange_.rank_of(uses, options);
-  or_fail([&] { pass(uses, where, options); });
+  pass(uses, where, options);
   return where != rank();
 }
 
@@ -55,16 +55,22 @@ void rank_flow::refuse_rank(task_options const& options) {
 
 void rank_flow::pass(std::span<detail::datum_use const> uses, int rank,
                      task_options const& options) {
-  bool is_brought = false;
-  std::size_t done = 0;
-  until_done(options.label, [&]() -> obstacle {
+  {
+    // What is wrong here is wrong on all ranks.
+    std::lock_guard const lock{with_.mutex};
     with_.checks.check(uses, options.label);
     with_.planner.log().refuse(is_over_ranks);
-    if (!is_brought) {
-      if (obstacle const why = exchange_.bring(uses, rank, options)) { return why; }
-      is_brought = true;
-    }
-    return rank == this->rank() ? obstacle{} : exchange_.take_home(uses, rank, options, done);
+  }
+  bool is_brought = false;
+  std::size_t done = 0;
+  or_fail([&] {
+    until_done(options.label, [&]() -> obstacle {
+      if (!is_brought) {
+        if (obstacle const why = exchange_.bring(uses, rank, options)) { return why; }
+        is_brought = true;
+      }
+      return rank == this->rank() ? obstacle{} : exchange_.take_home(uses, rank, options, done);
+    });
   });
 }
 
@@ -85,28 +91,28 @@ void rank_flow::set_owner(rank_flow* of, detail::datum& which, int rank) {
 }
 
 void rank_flow::move(detail::datum& which, int rank) {
-  exchange_.cluster().check();
+  exchange_.cluster().check_open();
   int const ranks = exchange_.cluster().ranks();
   if (rank < 0 || rank >= ranks) {
     throw invalid_argument(which.text() + ": rank " + std::to_string(rank) +
                            " cannot own them, because the cluster has the ranks 0 to " +
                            std::to_string(ranks - 1));
   }
-  or_fail([&] {
-    until_done(which.label, [&] {
-      use_check::check_undivided(which);
-      return exchange_.move(which, rank);
-    });
-  });
+  check_undivided(which);
+  or_fail([&] { until_done(which.label, [&] { return exchange_.move(which, rank); }); });
+}
+
+void rank_flow::check_undivided(detail::datum const& which) const {
+  std::lock_guard const lock{with_.mutex};
+  use_check::check_undivided(which);
 }
 
 void rank_flow::collect(detail::datum& whole) {
-  exchange_.cluster().check();
+  exchange_.cluster().check_open();
+  check_undivided(whole);
   or_fail([&] {
-    until_done(whole.label, [&]() -> obstacle {
-      use_check::check_undivided(whole);
-      return whole.tiles == nullptr ? obstacle{} : exchange_.collect(whole, {});
-    });
+    until_done(whole.label,
+               [&] { return whole.tiles == nullptr ? obstacle{} : exchange_.collect(whole, {}); });
   });
 }
 

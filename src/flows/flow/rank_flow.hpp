@@ -56,8 +56,8 @@ class rank_flow {
     if (options.rank > 0) [[unlikely]] { refuse_rank(options); }
     return false;
   }
-  /// Calls step(). If it throws an exception that other ranks do not throw, the cluster fails,
-  /// because they go on as if the call had succeeded. An invalid argument is one on all ranks.
+  /// Calls step(). If it throws, the cluster fails, because other ranks go on as if the call had
+  /// succeeded.
   template <class Step>
   void or_fail(Step const& step);
   /// Sends what a task of this rank has changed to the owners of the data.
@@ -85,6 +85,8 @@ class rank_flow {
   template <class Step>
   void until_done(std::string_view label, Step const& step);
   void move(detail::datum& which, int rank);
+  /// @throws invalid_argument  Tiles of the data exist.
+  void check_undivided(detail::datum const& which) const;
   [[noreturn]] static void refuse_rank(task_options const& options);
 
   parts const with_;
@@ -95,10 +97,11 @@ template <class Step>
 void rank_flow::or_fail(Step const& step) {
   try {
     step();
-  } catch (invalid_argument const&) { throw; } catch (rank_failed const&) {
-    throw;
-  } catch (std::exception const& why) {
+  } catch (rank_failed const&) { throw; } catch (std::exception const& why) {
     exchange_.cluster().fail(why.what());
+    throw;
+  } catch (...) {
+    exchange_.cluster().fail("an exception that is no std::exception");
     throw;
   }
 }
