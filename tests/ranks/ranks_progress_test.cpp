@@ -63,6 +63,19 @@ TEST(RanksProgress, RanksThatComputeAnswer) {
   });
 }
 
+// regression: in single-threaded mode, a host task could not wait for a copy from another rank
+TEST(RanksProgress, AHostTaskMayWaitForAnotherRank) {
+  expect_on_ranks(2, {.workers = 0}, [](rank_program& here) {
+    flow over{here.all};
+    word_data x{over, {64}, "x"};
+    over.post_host(uses(write(x)), [](view<std::uint32_t> out) { out(0) = 5; }, {.rank = 1});
+    if (here.rank() == 0) {
+      ticket const waits = submit_host(here.rt, [&] { EXPECT_EQ(x.host()(0), 5u); });
+      waits.wait();
+    }
+  });
+}
+
 // requirement: more tasks than a window has places, and more transfers than ranks may be ahead
 TEST(RanksProgress, FullWindowsMakeProgress) {
   expect_on_ranks(2, {}, [](rank_program& here) {

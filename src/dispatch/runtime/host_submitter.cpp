@@ -86,17 +86,19 @@ class host_submitter::call final : public detail::continuation {
 /// The continuation of a pending task.
 class host_submitter::start final : public detail::continuation {
  public:
-  start(tracer& trace, std::unique_ptr<pending_task> what) noexcept
-      : trace_(trace), what_(std::move(what)) {}
+  start(runtime_parts const& shared, std::unique_ptr<pending_task> what) noexcept
+      : shared_(shared), what_(std::move(what)) {}
 
   void run(std::exception_ptr) override {
-    if (trace_.active()) [[unlikely]] { trace_.note_begin(what_->task); }
+    if (shared_.trace.active()) [[unlikely]] { shared_.trace.note_begin(what_->task); }
+    // It needs no thread for host tasks, so a wait for it is no deadlock.
+    shared_.tasks.at(what_->task).parked_on.store(0, std::memory_order_relaxed);
     pending_task& begun = *what_;
     begun.begin(std::move(what_));
   }
 
  private:
-  tracer& trace_;
+  runtime_parts const& shared_;
   std::unique_ptr<pending_task> what_;
 };
 
@@ -173,7 +175,7 @@ bool host_submitter::open(std::unique_ptr<pending_task>& what, flow_task_options
   return submit_made(
       [&](slot_address task) {
         what->task = task;
-        return std::make_unique<start>(with_.shared.trace, std::move(what));
+        return std::make_unique<start>(with_.shared, std::move(what));
       },
       true, options, when_full::give_up, ticket);
 }
