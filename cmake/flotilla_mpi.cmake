@@ -76,7 +76,7 @@ function(flotilla_add_mpi compiler)
   endforeach()
   set(flotilla_mpirun_${family} "${launcher}" PARENT_SCOPE)
   set(flotilla_mpi_families ${flotilla_mpi_families} ${family} PARENT_SCOPE)
-  message(STATUS "tests of clusters: ${family} is ${wrapper}")
+  message(STATUS "programs with ranks: ${family} is ${wrapper}")
 endfunction()
 
 set(flotilla_mpi_families "")
