@@ -1,10 +1,13 @@
 // SPDX-FileCopyrightText: The flotilla authors
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Includes the public headers for host code, with three exceptions: <flotilla/native.hpp> (it
-/// needs cuda.h), <flotilla/task/coroutine.hpp>, and <flotilla/testing/fault_injection.hpp> (it is
-/// for tests).
+/// Includes the public headers for host code, with these exceptions: <flotilla/native.hpp> (it
+/// needs cuda.h), <flotilla/mpi.hpp> (it needs mpi.h), <flotilla/task/coroutine.hpp>, and the
+/// headers in flotilla/testing (they are for tests).
 
+#include <flotilla/cluster/cluster.hpp>
+#include <flotilla/cluster/distribution.hpp>
+#include <flotilla/cluster/transport.hpp>
 #include <flotilla/context/context_driver.hpp>
 #include <flotilla/context/context_ref.hpp>
 #include <flotilla/context/floating_context.hpp>

@@ -4,49 +4,38 @@
 // Memory on the host that a transfer reads or writes.
 
 #include <cstddef>
-#include <cstdint>
-#include <cstring>
 
 #include <flotilla/detail/data_use.hpp>
-#include <flotilla/detail/memory_command.hpp>
+
+#include "dispatch/device/host_rows.hpp"
 
 namespace flotilla::cluster_ranks {
 
 /// Rows of objects, which may have gaps between them. On the way they have none.
 struct host_box {
-  std::byte* first = nullptr;
+  dispatch::host_rows rows{};
+  std::size_t bytes = 0;  // without the gaps; 0 for a token
   std::size_t object_bytes = 1;
-  std::size_t row_bytes = 0;
-  std::size_t rows = 1;
-  std::size_t planes = 1;
-  detail::memory_pitch pitch{};
 
-  [[nodiscard]] std::size_t bytes() const noexcept { return row_bytes * rows * planes; }
   [[nodiscard]] bool is_dense() const noexcept {
-    return (rows == 1 || pitch.row == row_bytes) &&
-           (planes == 1 || pitch.plane == rows * row_bytes);
+    bool const has_one_row = bytes == rows.width;
+    bool const has_one_plane = bytes == rows.width * rows.height;
+    return (has_one_row || rows.pitch.row == rows.width) &&
+           (has_one_plane || rows.pitch.plane == rows.width * rows.height);
   }
   void copy_to(std::byte* to) const noexcept {
-    for_each_row([&](std::byte* row, std::size_t at) { std::memcpy(to + at, row, row_bytes); });
+    if (bytes != 0) { rows.copy_to(to, 0, bytes); }
   }
   void copy_from(std::byte const* from) const noexcept {
-    for_each_row([&](std::byte* row, std::size_t at) { std::memcpy(row, from + at, row_bytes); });
+    if (bytes != 0) { rows.copy_from(from, 0, bytes); }
   }
   void combine(detail::reduction const& how, std::byte const* from) const {
-    for_each_row([&](std::byte* row, std::size_t at) {
-      how.combine(row, from + at, row_bytes / object_bytes);
-    });
-  }
-
- private:
-  /// Calls visit(row, bytes before it).
-  template <class Visit>
-  void for_each_row(Visit const& visit) const {
-    if (bytes() == 0) { return; }  // a token
-    for (std::size_t plane = 0; plane < planes; ++plane) {
-      for (std::size_t row = 0; row < rows; ++row) {
-        visit(first + plane * pitch.plane + row * pitch.row, (plane * rows + row) * row_bytes);
-      }
+    // The operation is code of the program and may throw; host_rows::for_each_run must not.
+    for (std::size_t at = 0; at < bytes; at += rows.width) {
+      std::size_t const row = at / rows.width;
+      how.combine(
+          rows.first + row / rows.height * rows.pitch.plane + row % rows.height * rows.pitch.row,
+          from + at, rows.width / object_bytes);
     }
   }
 };

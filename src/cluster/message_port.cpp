@@ -8,12 +8,6 @@
 
 namespace flotilla::cluster_ranks {
 
-void message_port::open() {
-  if (via_.ranks == 1) { return; }
-  for (int i = 0; i < receive_count; ++i) { receive(std::vector<std::byte>(max_message_bytes)); }
-  state_.check();
-}
-
 std::byte* message_port::add(int to, record const& what) {
   endpoint& there = endpoints_[to];
   if (!std::exchange(there.is_listed, true)) { to_flush_.push_back(to); }
@@ -25,12 +19,17 @@ void message_port::add_text(int to, record what, std::string const& text) {
   std::memcpy(add(to, what), text.data(), what.bytes);
 }
 
-void message_port::reserve_request() {
-  // Numbers are small and used again, so one more place than there are requests is enough, almost
-  // always; a vector that grows by half has more.
-  if (requests_.capacity() < requests_.size() + 64) {
-    requests_.reserve(requests_.size() + requests_.size() / 2 + 128);
+template <class Begin>
+message_port::request_use* message_port::begin_request(Begin const& begin) {
+  // Before the call, because afterwards the transport uses the memory of the message. Numbers are
+  // small and used again, so a few places more than there are requests are enough.
+  constexpr std::size_t margin = 64;
+  if (requests_.capacity() < requests_.size() + margin) {
+    requests_.reserve(2 * requests_.size() + margin);
   }
+  int request = 0;
+  if (is_refused(begin(&request), "a message")) { return nullptr; }
+  return &use_of(request);
 }
 
 message_port::request_use& message_port::use_of(int request) {
@@ -39,20 +38,25 @@ message_port::request_use& message_port::use_of(int request) {
   return requests_[index];
 }
 
+void message_port::open() {
+  if (via_.ranks == 1) { return; }
+  for (int i = 0; i < receive_count; ++i) { receive(std::vector<std::byte>(max_message_bytes)); }
+  state_.check();
+}
+
 void message_port::begin_copy(transfer& which, int tag) {
   std::byte* const first = which.staging();
-  std::size_t const bytes = which.memory().bytes();
+  std::size_t const bytes = which.memory().bytes;
   int const peer = which.who().peer;
   for (std::size_t at = 0; at < bytes; at += max_copy_bytes) {
     std::size_t const length = std::min(max_copy_bytes, bytes - at);
-    int request = 0;
-    int const status = which.sends()
-                           ? via_.isend(via_.self, first + at, length, peer, tag, &request)
-                           : via_.irecv(via_.self, first + at, length, peer, tag, &request);
-    if (is_refused(status, "a message")) { return; }
-    request_use& use = use_of(request);
-    use.kind = request_use::kinds::copy;
-    use.of = &which;
+    request_use* const use = begin_request([&](int* request) {
+      return which.sends() ? via_.isend(via_.self, first + at, length, peer, tag, request)
+                           : via_.irecv(via_.self, first + at, length, peer, tag, request);
+    });
+    if (use == nullptr) { return; }
+    use->kind = request_use::kinds::copy;
+    use->of = &which;
     ++which.open_messages;
   }
 }
@@ -60,13 +64,13 @@ void message_port::begin_copy(transfer& which, int tag) {
 void message_port::discard(int from, std::uint64_t bytes, std::uint32_t tag) {
   for (std::uint64_t at = 0; at < bytes; at += max_copy_bytes) {
     std::vector<std::byte> memory(std::min<std::uint64_t>(max_copy_bytes, bytes - at));
-    int request = 0;
-    int const status =
-        via_.irecv(via_.self, memory.data(), memory.size(), from, static_cast<int>(tag), &request);
-    if (is_refused(status, "a receive")) { return; }
-    request_use& use = use_of(request);
-    use.kind = request_use::kinds::discarded;
-    use.message = std::move(memory);
+    request_use* const use = begin_request([&](int* request) {
+      return via_.irecv(via_.self, memory.data(), memory.size(), from, static_cast<int>(tag),
+                        request);
+    });
+    if (use == nullptr) { return; }
+    use->kind = request_use::kinds::discarded;
+    use->message = std::move(memory);
   }
 }
 
@@ -84,19 +88,17 @@ void message_port::flush() {
   for (int const peer : to_flush_) {
     endpoint& there = endpoints_[peer];
     while (there.is_ready()) {
-      int request = 0;
-      reserve_request();
       std::vector<std::byte> message = there.next(spare_);
-      int const status =
-          via_.isend(via_.self, message.data(), message.size(), peer, record_tag, &request);
-      if (is_refused(status, "a message")) {
+      request_use* const use = begin_request([&](int* request) {
+        return via_.isend(via_.self, message.data(), message.size(), peer, record_tag, request);
+      });
+      if (use == nullptr) {
         there.give_back(std::move(message));  // the others must learn of the failure
         break;
       }
-      request_use& use = use_of(request);
-      use.kind = request_use::kinds::records_out;
-      use.peer = peer;
-      use.message = std::move(message);
+      use->kind = request_use::kinds::records_out;
+      use->peer = peer;
+      use->message = std::move(message);
       ++there.in_flight;
       ++there.sent;
       base::add(counts.messages_sent);
@@ -109,14 +111,13 @@ void message_port::flush() {
 }
 
 void message_port::receive(std::vector<std::byte>&& memory) {
-  int request = 0;
-  reserve_request();
-  int const status = via_.irecv(via_.self, memory.data(), memory.size(), transport::any_source,
-                                record_tag, &request);
-  if (is_refused(status, "a receive")) { return; }
-  request_use& use = use_of(request);
-  use.kind = request_use::kinds::records_in;
-  use.message = std::move(memory);
+  request_use* const use = begin_request([&](int* request) {
+    return via_.irecv(via_.self, memory.data(), memory.size(), transport::any_source, record_tag,
+                      request);
+  });
+  if (use == nullptr) { return; }
+  use->kind = request_use::kinds::records_in;
+  use->message = std::move(memory);
 }
 
 void message_port::reuse(request_use& use) {

@@ -88,8 +88,10 @@ class message_port {
     transfer* of = nullptr;            // copy
   };
 
-  /// Makes `use_of` the next request not throw.
-  void reserve_request();
+  /// Calls begin(&request), which begins to send or receive.
+  /// @return where to note what the request is for; null if the transport has refused it.
+  template <class Begin>
+  [[nodiscard]] request_use* begin_request(Begin const& begin);
   [[nodiscard]] request_use& use_of(int request);
   void receive(std::vector<std::byte>&& memory);
   /// Handles a message of records that has left.

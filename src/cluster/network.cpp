@@ -53,11 +53,11 @@ bool network::poll() noexcept {
     port_.flush();
     if (has_told_done_ && !state_.has_failed()) { transfers_.check_unclaimed(); }
     if (state_.has_failed() && !has_failed_all_) { fail_all(); }
+    if (!moved && ++idle_polls_ % 1024 == 0) { look_at_clock(); }
   } catch (std::bad_alloc const&) {
     // A transfer may be lost, so its task might never end.
     tasks_.note_out_of_memory();
   }
-  if (!moved && ++idle_polls_ % 1024 == 0) { look_at_clock(); }
   std::vector<std::unique_ptr<transfer>> const ended = transfers_.take_ended();
   lease.unlock();
   end(ended);
@@ -161,6 +161,7 @@ void network::tell_end(record_kind kind, std::string const& why) noexcept {
 bool network::is_over() {
   std::lock_guard const lock{lease_};
   if (open_.load(std::memory_order_acquire) != 0) { return false; }
+  if (state_.has_failed() && !has_failed_all_) { return false; }  // the others were not told
   for (int peer = 0; peer < ranks(); ++peer) {
     if (peer == rank()) { continue; }
     endpoint const& there = port_.to(peer);
@@ -195,6 +196,8 @@ void network::look_at_clock() {
       "rank %d)",
       rank(), ranks(), static_cast<int>(limit.count()), first->text().c_str(),
       static_cast<unsigned long long>(first->who().number), first->who().peer);
+  // If the other rank is dead, some transports tell it only those that send.
+  port_.add(first->who().peer, {.kind = record_kind::ping});
 }
 
 void network::close() noexcept {
@@ -202,10 +205,10 @@ void network::close() noexcept {
   {
     std::lock_guard const lock{lease_};
     state_.fail(rank(), name_of(rank()) + " has ended its cluster");
-    port_.close();
     try {
       take_begun();
       transfers_.fail_all();
+      port_.close();
       port_.abandon([this](transfer& which) { transfers_.finish_copy(which); });
     } catch (std::bad_alloc const&) {
       state_.fail(rank(), name_of(rank()) + " has no host memory for a message");

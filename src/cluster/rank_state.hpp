@@ -26,7 +26,7 @@ class rank_state {
     try {
       std::lock_guard const lock{mutex_};
       if (why_ == nullptr) {
-        why_ = dispatch::make_failure(std::make_exception_ptr(rank_failed(rank, why)));
+        why_ = dispatch::make_spreading_failure(std::make_exception_ptr(rank_failed(rank, why)));
       }
     } catch (std::bad_alloc const&) { return; }  // whoever has called this will notice it again
     has_failed_.store(true, std::memory_order_release);

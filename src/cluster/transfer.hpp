@@ -56,9 +56,9 @@ class transfer final : public dispatch::pending_task {
   /// Returns memory without gaps from which the bytes can be sent, or into which they can be
   /// received: the memory of the transfer itself, if possible.
   [[nodiscard]] std::byte* staging() {
-    if (memory_.is_dense() && how_ == nullptr && why == nullptr) { return memory_.first; }
-    if (staged_.size() != memory_.bytes()) {
-      staged_.resize(memory_.bytes());
+    if (memory_.is_dense() && how_ == nullptr && why == nullptr) { return memory_.rows.first; }
+    if (staged_.size() != memory_.bytes) {
+      staged_.resize(memory_.bytes);
       if (sends_) { memory_.copy_to(staged_.data()); }
     }
     return staged_.data();
@@ -66,7 +66,7 @@ class transfer final : public dispatch::pending_task {
   /// Gives the memory its contents. Does nothing if the transfer has failed.
   /// @param from  The bytes without gaps; may be `staging()`.
   void deliver(std::byte const* from) const {
-    if (why != nullptr || from == memory_.first) { return; }
+    if (why != nullptr || from == memory_.rows.first) { return; }
     how_ == nullptr ? memory_.copy_from(from) : memory_.combine(*how_, from);
   }
 

@@ -52,7 +52,7 @@ void transfer_table::begin(std::unique_ptr<transfer> which) {
 void transfer_table::send(std::unique_ptr<transfer> which) {
   auto const& [flow, peer, number, datum, version] = which->who();
   record what{.flow = flow, .number = number, .datum = datum, .version = version};
-  what.total = which->memory().bytes();
+  what.total = which->memory().bytes;
   base::add(port_.counts.transfers_sent);
   if (which->why != nullptr) {
     what.kind = record_kind::lost;
@@ -82,7 +82,7 @@ void transfer_table::match(std::unique_ptr<transfer> which, record const& what,
   auto const& who = which->who();
   note_taken(who);
   if (what.datum != who.datum || what.version != who.version ||
-      what.total != which->memory().bytes()) {
+      what.total != which->memory().bytes) {
     fail(*which, what);
     which->why = state_.why();
     // The sender must be able to finish.
@@ -114,7 +114,7 @@ void transfer_table::finish_copy(transfer& which) {
   if (!over->sends()) {
     deliver(*over, over->staging());
     base::add(port_.counts.transfers_received);
-    base::add(port_.counts.bytes_received, over->memory().bytes());
+    base::add(port_.counts.bytes_received, over->memory().bytes);
   }
   end(std::move(over));
 }
@@ -191,7 +191,7 @@ void transfer_table::fail(transfer const& which, record const& what) {
   int const here = port_.via().rank;
   state_.fail(here, "the programs of the ranks differ: as transfer " + std::to_string(who.number) +
                         " from " + name_of(who.peer) + ", " + name_of(here) + " expects " +
-                        which.text() + ", " + data(who.version, who.datum, which.memory().bytes()) +
+                        which.text() + ", " + data(who.version, who.datum, which.memory().bytes) +
                         ", but got " + data(what.version, what.datum, what.total));
 }
 

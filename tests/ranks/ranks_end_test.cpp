@@ -5,6 +5,7 @@
 
 #include <gmock/gmock.h>
 
+#include <atomic>
 #include <chrono>
 #include <optional>
 #include <stdexcept>
@@ -184,6 +185,26 @@ TEST(RanksEnd, CallsInsideExclusiveAreRefused) {
     });
     here.all.wait_idle();
   });
+}
+
+// regression: a dead rank was never noticed by those that only received from it
+TEST(RanksEnd, ADeadRankIsNoticedByThoseThatOnlyReceive) {
+  testing::loop loop{2};
+  std::atomic<bool> is_ready{false};
+  std::thread victim{[&] {
+    runtime rt{{.devices = "cpu:1", .workers = 1}};
+    cluster all{rt, loop.rank(1)};
+    while (!is_ready) { std::this_thread::yield(); }
+    loop.kill(1);
+  }};
+  runtime rt{{.devices = "cpu:1", .workers = 1}};
+  cluster all{rt, loop.rank(0)};
+  flow over{all};
+  word_data x{over, {16}, "x"};
+  over.post_host(uses(write(x)), fill, {.rank = 1});
+  is_ready = true;
+  victim.join();
+  EXPECT_THROW(static_cast<void>(x.host()), rank_failed);  // after 10 s of silence
 }
 
 // regression: a message that the transport had refused was lost, with what it said of the failure

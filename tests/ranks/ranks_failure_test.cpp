@@ -137,6 +137,13 @@ TEST(RanksFailure, RanksThatDoNotExistAreRefused) {
     word_data y{alone, other, "y"};
     EXPECT_THROW(alone.post(here.stir(y, 1), {.rank = 1}), invalid_argument);
     EXPECT_THROW(y.set_owner(1), invalid_argument);
+    // Tasks that are not in a flow run on no other rank.
+    auto const nothing = [] {};
+    EXPECT_THROW(static_cast<void>(submit_host(here.rt, nothing, {.rank = 1})), invalid_argument);
+    auto const callable = [](task_context&) {};
+    EXPECT_THROW(static_cast<void>(here.rt.submit(callable, {.rank = 1})), invalid_argument);
+    EXPECT_THROW(static_cast<void>(here.rt.submit(callable, {.rank = -2})), invalid_argument);
+    here.rt.submit(callable, {.rank = 0}).wait();
   });
 }
 

@@ -86,7 +86,9 @@ class FLOTILLA_EXPORT cluster {
   cluster& operator=(cluster&&) = delete;
   ~cluster();
 
+  /// Returns the number of this rank, from 0. @throws invalid_argument  The cluster was moved from.
   [[nodiscard]] int rank() const;
+  /// Returns how many ranks there are. @throws invalid_argument  The cluster was moved from.
   [[nodiscard]] int ranks() const;
 
   /// Calls `function` while the cluster does not use the transport. `function` must not call
@@ -124,7 +126,7 @@ class FLOTILLA_EXPORT cluster {
   /// on. The destructor calls it. Waits for the tasks that were submitted, which may need other
   /// ranks, but not until the other ranks call it.
   void finish();
-  /// Threads  any.
+  /// Returns what this rank has sent and received so far. Threads: any.
   [[nodiscard]] cluster_counters counters() const;
 
  private:

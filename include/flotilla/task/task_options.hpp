@@ -68,7 +68,8 @@ struct task_options {
   /// depends on it may have begun, too.
   bool repeatable = false;
   /// The rank that runs the task, if its flow runs over several ranks. Without a number, the rank
-  /// follows from the data of the task (flotilla::cluster). Submits to a runtime ignore it.
+  /// follows from the data of the task (flotilla::cluster). Other tasks may only name rank 0:
+  /// invalid_argument.
   static constexpr int any_rank = -1;
   int rank = any_rank;
 

@@ -121,6 +121,7 @@ bool host_submitter::submit_made(Make const& make, bool immediate, Options const
     throw invalid_argument("a host task runs on no device, but its options name device " +
                            std::to_string(options.device->value));
   }
+  if constexpr (std::is_same_v<Options, task_options>) { validation::check_rank(options); }
   with_.valid.check_predecessors(options.after.ids(), options.after_end.ids());
   std::vector<task_id> ahead;
   std::vector<task_key> keys;

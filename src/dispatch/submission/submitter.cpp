@@ -108,6 +108,7 @@ template <class What, class Options, class Source>
   } else {
     valid_.check(what, options.device);
   }
+  if constexpr (std::is_same_v<Options, task_options>) { validation::check_rank(options); }
   // A flow has checked the predecessors that the program names, and adds valid ones, but these may
   // be too many.
   constexpr std::size_t unchecked = keeps_failure<Options> ? validation::max_dependencies : 0;

@@ -183,6 +183,13 @@ void validation::refuse_list(std::span<task_id const> tasks, std::string_view na
   }
 }
 
+void validation::refuse_rank(task_options const& options) {
+  throw invalid_argument(
+      (options.label.empty() ? "a task" : "task '" + std::string{options.label} + "'") +
+      ": task_options::rank is " + std::to_string(options.rank) +
+      ", but the task is not in a flow over several ranks");
+}
+
 void validation::check_list(std::span<task_id const> tasks, std::string_view name) const {
   std::uint64_t differences = 0;
   for (task_id const& ahead : tasks) { differences |= ahead.runtime ^ owner_.number; }

@@ -12,6 +12,7 @@
 #include <flotilla/kernel/launch.hpp>
 #include <flotilla/task/callable.hpp>
 #include <flotilla/task/task_id.hpp>
+#include <flotilla/task/task_options.hpp>
 
 #include "base/access.hpp"
 #include "context/peers.hpp"
@@ -50,6 +51,12 @@ class validation {
   void check(detail::event_command const& what, std::optional<device_ordinal> device) const;
   /// @throws invalid_argument  The launch has attributes.
   void check_recordable(launch const& what) const;
+  /// Checks the rank of a task that is not in a flow over several ranks. @throws invalid_argument
+  static void check_rank(task_options const& options) {
+    if (options.rank > 0 || options.rank < task_options::any_rank) [[unlikely]] {
+      refuse_rank(options);
+    }
+  }
   /// Checks the lists of predecessors (see task_options).
   /// @param reserved  How many predecessors the runtime will add.
   /// @throws invalid_argument, wrong_runtime
@@ -57,6 +64,7 @@ class validation {
                           std::size_t reserved = 0) const;
 
  private:
+  [[noreturn]] static void refuse_rank(task_options const& options);
   [[noreturn]] void refuse(device_ordinal device) const;
   /// @param name  What error texts call the list.
   void check_list(std::span<task_id const> tasks, std::string_view name) const;

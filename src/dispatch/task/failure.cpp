@@ -18,15 +18,20 @@ std::shared_ptr<failure const> make_failure(std::exception_ptr error,
       failure{std::move(error), std::move(text), std::move(cause), depth});
 }
 
+std::shared_ptr<failure const> make_spreading_failure(std::exception_ptr error) {
+  auto const plain = make_failure(std::move(error));
+  return std::make_shared<failure const>(failure{plain->error, plain->text, nullptr, 0, true});
+}
+
 std::shared_ptr<failure const> make_dependency_failure(std::string const& task,
                                                        std::shared_ptr<failure const> cause) {
   if (cause->depth >= failure::max_depth) { cause = cause->shared_first_cause(); }
+  if (cause->spreads) {
+    return std::make_shared<failure const>(
+        failure{cause->error, cause->text, cause, cause->depth + 1, true});
+  }
   std::string const text = task + " did not run because a task in `after` failed; first cause: " +
                            cause->first_cause().text;
-  // Nothing can heal the loss of a rank, so every wait throws it.
-  if (cause->first_cause().is_a<rank_failed>()) {
-    return make_failure(cause->first_cause().error, cause);
-  }
   return make_failure(std::make_exception_ptr(dependency_failed(text, cause->error)), cause);
 }
 

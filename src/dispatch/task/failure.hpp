@@ -29,6 +29,8 @@ struct failure {
   std::shared_ptr<failure const> cause;
   // The length of the chain of causes. It is bounded: a chain is freed by recursion.
   unsigned depth = 0;
+  // Tasks that depend on the failed one fail with the same error, because nothing can heal it.
+  bool spreads = false;
   static constexpr unsigned max_depth = 64;
   // acquire: pairs with the release by a thread that has handed an exception to user code
   ~failure() { static_cast<void>(exception_releases.load(std::memory_order_acquire)); }
@@ -58,6 +60,8 @@ struct failure {
 
 [[nodiscard]] std::shared_ptr<failure const> make_failure(
     std::exception_ptr error, std::shared_ptr<failure const> cause = nullptr);
+/// Returns a failure whose error the tasks that depend on it throw, too (failure::spreads).
+[[nodiscard]] std::shared_ptr<failure const> make_spreading_failure(std::exception_ptr error);
 /// Returns the failure of a task that did not run because a predecessor failed.
 /// @param task   The task in words.
 /// @param cause  The failure of the predecessor. In a long chain of failures, the first one is kept

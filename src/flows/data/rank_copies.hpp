@@ -39,7 +39,11 @@ class rank_copies {
   }
   void add(int rank) {
     holders_.push_back(rank);
-    if (holders_.size() > max_unmarked) { mark_all(); }
+    if (!is_marked_.empty()) {
+      mark(rank);
+    } else if (holders_.size() > max_unmarked) {
+      for (int const each : holders_) { mark(each); }
+    }
   }
   /// A task on `rank` has changed the data. The owner gets them, too.
   void change(int rank) {
@@ -62,12 +66,10 @@ class rank_copies {
   static constexpr std::size_t receivers_of_each = 4;
   static constexpr std::size_t max_unmarked = 16;
 
-  void mark_all() {
-    for (int const each : holders_) {
-      auto const index = static_cast<std::size_t>(each);
-      if (index >= is_marked_.size()) { is_marked_.resize(index + 1); }
-      is_marked_[index] = true;
-    }
+  void mark(int rank) {
+    auto const index = static_cast<std::size_t>(rank);
+    if (index >= is_marked_.size()) { is_marked_.resize(index + 1); }
+    is_marked_[index] = true;
   }
 
   std::uint32_t const datum_;

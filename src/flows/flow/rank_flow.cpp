@@ -48,11 +48,6 @@ bool rank_flow::passes(std::span<detail::datum_use const> uses, task_options con
   return where != rank();
 }
 
-void rank_flow::refuse_rank(task_options const& options) {
-  throw invalid_argument("task_options::rank is " + std::to_string(options.rank) +
-                         ", but the flow has no cluster, so its only rank is 0");
-}
-
 void rank_flow::pass(std::span<detail::datum_use const> uses, int rank,
                      task_options const& options) {
   {

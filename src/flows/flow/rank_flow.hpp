@@ -53,7 +53,7 @@ class rank_flow {
   [[nodiscard]] static bool passes(rank_flow* of, std::span<detail::datum_use const> uses,
                                    task_options const& options) {
     if (of != nullptr) [[unlikely]] { return of->passes(uses, options); }
-    if (options.rank > 0) [[unlikely]] { refuse_rank(options); }
+    dispatch::validation::check_rank(options);
     return false;
   }
   /// Calls step(). If it throws, the cluster fails, because other ranks go on as if the call had
@@ -87,7 +87,6 @@ class rank_flow {
   void move(detail::datum& which, int rank);
   /// @throws invalid_argument  Tiles of the data exist.
   void check_undivided(detail::datum const& which) const;
-  [[noreturn]] static void refuse_rank(task_options const& options);
 
   parts const with_;
   rank_exchange exchange_;

@@ -19,12 +19,12 @@ namespace {
 [[nodiscard]] cluster_ranks::host_box box_of(datum& memory) {
   if (memory.is_token()) { return {}; }
   place const host = place::host();
-  return {.first = reinterpret_cast<std::byte*>(memory.at(host).memory.address),
-          .object_bytes = memory.shape.object_bytes,
-          .row_bytes = memory.shape.row_bytes(),
-          .rows = memory.shape.extents[1],
-          .planes = memory.shape.extents[0],
-          .pitch = memory.pitch_at(host)};
+  return {.rows = {.first = reinterpret_cast<std::byte*>(memory.at(host).memory.address),
+                   .width = memory.shape.row_bytes(),
+                   .height = memory.shape.extents[1],
+                   .pitch = memory.pitch_at(host)},
+          .bytes = memory.bytes,
+          .object_bytes = memory.shape.object_bytes};
 }
 
 [[nodiscard]] constexpr bool changes(access_mode mode) noexcept {
@@ -85,14 +85,14 @@ obstacle rank_exchange::submit(datum& which, datum_use const& use, bool sends, i
   return {};
 }
 
-obstacle rank_exchange::copy(datum& which, datum& memory, int from, int to,
-                             detail::reduction const* how, task_options const& options) {
+obstacle rank_exchange::copy(datum& which, int from, int to, detail::reduction const* how,
+                             task_options const& options) {
   if (from == rank()) {
-    return submit(which, {&memory, access_mode::read, nullptr}, true, to, options);
+    return submit(which, {&which, access_mode::read, nullptr}, true, to, options);
   }
   if (to == rank()) {
     access_mode const mode = how == nullptr ? access_mode::write : access_mode::reduce;
-    return submit(which, {&memory, mode, how}, false, from, options);
+    return submit(which, {&which, mode, how}, false, from, options);
   }
   return {};
 }
@@ -109,7 +109,7 @@ obstacle rank_exchange::bring(std::span<datum_use const> uses, int to,
     }
     if (!needs_contents(use.mode) || which.ranks->has(to)) { continue; }
     int const from = which.ranks->source_for_next();
-    if (obstacle const why = copy(which, which, from, to, nullptr, options)) { return why; }
+    if (obstacle const why = copy(which, from, to, nullptr, options)) { return why; }
     which.ranks->add(to);
   }
   return {};
@@ -143,7 +143,7 @@ obstacle rank_exchange::take_home(std::span<datum_use const> uses, int by,
     if (by != owner) {
       obstacle const why = reduces && by == rank()
                                ? contribute(which, options)
-                               : copy(which, which, by, owner, uses[done].how, options);
+                               : copy(which, by, owner, uses[done].how, options);
       if (why) { return why; }
     }
     // The result of a reduction is on the owner only.
@@ -160,7 +160,7 @@ obstacle rank_exchange::move(datum& which, int to) {
   }
   if (which.has_value() && !which.ranks->has(to)) {
     int const from = which.ranks->source_for_next();
-    if (obstacle const why = copy(which, which, from, to, nullptr, {})) { return why; }
+    if (obstacle const why = copy(which, from, to, nullptr, {})) { return why; }
     which.ranks->add(to);
   }
   which.ranks->set_owner(to);

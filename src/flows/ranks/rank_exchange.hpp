@@ -58,10 +58,11 @@ class rank_exchange {
 
  private:
   /// Submits this rank's part of a copy between two ranks, if it takes part.
-  /// @param memory  The data that are sent; those of `which`, or a partial result of it.
-  [[nodiscard]] obstacle copy(detail::datum& which, detail::datum& memory, int from, int to,
-                              detail::reduction const* how, task_options const& options);
+  /// @param how  Combines the data with those of the receiver. Null: replaces them.
+  [[nodiscard]] obstacle copy(detail::datum& which, int from, int to, detail::reduction const* how,
+                              task_options const& options);
   /// Submits the task of a copy.
+  /// @param use  What is sent or received: `which`, or a partial result of it.
   [[nodiscard]] obstacle submit(detail::datum& which, detail::datum_use const& use, bool sends,
                                 int peer, task_options const& options);
   /// Sends what a task on this rank has contributed to data that another rank owns.

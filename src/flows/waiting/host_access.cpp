@@ -69,10 +69,7 @@ void host_access::check_not_lost(detail::datum& which) const {
   replica const& here = which.at(place::host());
   if (here.filled == nullptr) { return; }
   if (auto const why = runtime_.query.failure_of(here.filled->task)) {
-    if (why->is_a<poisoned>()) { std::rethrow_exception(why->error); }
-    if (why->first_cause().is_a<rank_failed>()) {
-      std::rethrow_exception(why->first_cause().error);
-    }
+    if (why->spreads || why->is_a<poisoned>()) { std::rethrow_exception(why->error); }
     throw dependency_failed(which.text() +
                                 " are lost because a task that should have written them failed; "
                                 "first cause: " +
