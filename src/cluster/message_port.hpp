@@ -66,6 +66,8 @@ class message_port {
   /// Gives up all large copies after the transport was closed. Calls on_copy for each.
   template <class OnCopy>
   void abandon(OnCopy const& on_copy);
+  /// Returns whether the last look was refused, so that nothing may ever arrive.
+  [[nodiscard]] bool is_broken() const noexcept { return is_broken_; }
   /// Returns how many large copies are on the way.
   [[nodiscard]] std::size_t open_copies() const;
   /// Frees the transport.
@@ -110,6 +112,7 @@ class message_port {
   std::vector<int> to_flush_;          // endpoints
   std::vector<std::vector<std::byte>> spare_;
   std::array<transport_event, capacity> events_;
+  bool is_broken_ = false;
 };
 
 template <class OnCopy>
@@ -128,8 +131,8 @@ bool message_port::test(OnMessage const& on_message, OnCopy const& on_copy) {
   for (int rounds = 0; rounds < 8 && via_.ranks > 1; ++rounds) {
     int count = 0;
     transport_event* const events = events_.data();
-    if (is_refused(via_.testsome(via_.self, events, capacity, &count), "testsome")) { break; }
-    if (count == 0) { break; }
+    is_broken_ = is_refused(via_.testsome(via_.self, events, capacity, &count), "testsome");
+    if (is_broken_ || count == 0) { break; }
     // The transport may use the numbers of all these requests again for the next ones.
     request_use uses[capacity];
     for (int i = 0; i < count; ++i) { uses[i] = std::exchange(use_of(events[i].request), {}); }

@@ -160,6 +160,7 @@ void network::tell_end(record_kind kind, std::string const& why) noexcept {
 
 bool network::is_over() {
   std::lock_guard const lock{lease_};
+  if (port_.is_broken()) { return true; }
   if (open_.load(std::memory_order_acquire) != 0) { return false; }
   if (state_.has_failed() && !has_failed_all_) { return false; }  // the others were not told
   for (int peer = 0; peer < ranks(); ++peer) {

@@ -70,7 +70,8 @@ class network final : public dispatch::pollable {
   }
   /// Sends `done`, or `failed` with a text, to all ranks. Only the first call counts.
   void tell_end(record_kind kind, std::string const& why = {}) noexcept;
-  /// Returns whether all ranks have told their end, and nothing is on the way to or from this rank.
+  /// Returns whether all ranks have told their end, and nothing is on the way to or from this rank;
+  /// or whether nothing can arrive any more.
   [[nodiscard]] bool is_over();
   /// Returns a rank that has not told its end; -1 if there is none.
   [[nodiscard]] int straggler();
