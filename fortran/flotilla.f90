@@ -37,6 +37,8 @@ module flotilla
   integer(c_int), parameter, public :: flotilla_no_compiler = 26
   integer(c_int), parameter, public :: flotilla_trace_failed = 27
   integer(c_int), parameter, public :: flotilla_device_fault = 28
+  integer(c_int), parameter, public :: flotilla_remote_error = 29
+  integer(c_int), parameter, public :: flotilla_rank_failed = 30
   integer(c_int), parameter, public :: flotilla_automatic = -1
   integer(c_int), parameter, public :: flotilla_gpu = 0
   integer(c_int), parameter, public :: flotilla_cpu = 1

@@ -44,6 +44,8 @@ enum kinds : unsigned {
   no_compilers,
   too_late,
   device_faults,
+  remote_errors,
+  failed_ranks,
   kinds_count
 };
 
@@ -101,6 +103,9 @@ class_entry const entries[kinds_count] = {
      "An isolated device was lost. `status` is the status of the driver, `device` the ordinal of "
      "the "
      "device, `suspects` a text, and `may_have_run` says whether the task may have run in part."},
+    {"RemoteError", other, nullptr,
+     "A task on another rank failed, so its data do not exist here. `rank` is that rank."},
+    {"RankFailed", other, nullptr, "A rank of a cluster has failed. `rank` is that rank."},
 };
 
 std::array<PyObject*, kinds_count> classes{};
@@ -135,6 +140,14 @@ nb::object convert(std::exception_ptr const& why) {
     made.attr("device") = e.device().value;
     made.attr("suspects") = nb::str(e.suspects().c_str());
     made.attr("may_have_run") = e.may_have_run();
+    return made;
+  } catch (remote_error const& e) {
+    nb::object made = make(remote_errors, e.what());
+    made.attr("rank") = e.rank();
+    return made;
+  } catch (rank_failed const& e) {
+    nb::object made = make(failed_ranks, e.what());
+    made.attr("rank") = e.rank();
     return made;
   } catch (dependency_failed const& e) {
     nb::object made = make(dependency, e.what());

@@ -65,6 +65,12 @@ void classify(std::exception_ptr const& why, flotilla_error_details& to) {
   } catch (device_fault const& e) {
     set_driver_status(to, FLOTILLA_DEVICE_FAULT, e.status());
     to.code = e.may_have_run() ? 1 : 0;
+  } catch (remote_error const& e) {
+    to.status = FLOTILLA_REMOTE_ERROR;
+    to.code = e.rank();
+  } catch (rank_failed const& e) {
+    to.status = FLOTILLA_RANK_FAILED;
+    to.code = e.rank();
   } catch (dependency_failed const& e) {
     to.status = FLOTILLA_DEPENDENCY_FAILED;
     take_from(e.cause(), to);

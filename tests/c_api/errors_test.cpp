@@ -9,7 +9,10 @@
 #include <string>
 #include <thread>
 
+#include <flotilla/error/error.hpp>
+
 #include "c_api/c_fixture.hpp"
+#include "c_api/last_error.hpp"
 
 namespace flotilla::test {
 namespace {
@@ -17,16 +20,30 @@ namespace {
 class CErrors : public c_api_test {};
 FLOTILLA_C_API(CErrors);
 
+// requirement: the errors of flows over ranks name the rank, also as the cause of another error
+TEST_P(CErrors, FailuresOfRanksNameTheirRank) {
+  auto const remote = std::make_exception_ptr(remote_error(3, "rank 3: no"));
+  flotilla_error_details found = c_api::describe(remote).details;
+  EXPECT_EQ(found.status, FLOTILLA_REMOTE_ERROR);
+  EXPECT_EQ(found.code, 3);
+  found = c_api::describe(std::make_exception_ptr(dependency_failed("behind", remote))).details;
+  EXPECT_EQ(found.first_cause, FLOTILLA_REMOTE_ERROR);
+  EXPECT_EQ(found.code, 3);
+  found = c_api::describe(std::make_exception_ptr(rank_failed(2, "rank 2 has ended"))).details;
+  EXPECT_EQ(found.status, FLOTILLA_RANK_FAILED);
+  EXPECT_EQ(found.code, 2);
+}
+
 // requirement: every status has its name, and other numbers have a text too
 TEST_P(CErrors, StatusesHaveNames) {
   EXPECT_STREQ(flotilla_status_name(FLOTILLA_SUCCESS), "FLOTILLA_SUCCESS");
   EXPECT_STREQ(flotilla_status_name(FLOTILLA_BAD_IMAGE), "FLOTILLA_BAD_IMAGE");
   EXPECT_STREQ(flotilla_status_name(FLOTILLA_OTHER_ERROR), "FLOTILLA_OTHER_ERROR");
   std::set<std::string> names;
-  for (int i = FLOTILLA_SUCCESS; i <= FLOTILLA_OTHER_ERROR; ++i) {
+  for (int i = FLOTILLA_SUCCESS; i <= FLOTILLA_RANK_FAILED; ++i) {
     names.insert(flotilla_status_name(static_cast<flotilla_status>(i)));
   }
-  EXPECT_EQ(names.size(), static_cast<std::size_t>(FLOTILLA_OTHER_ERROR) + 1);
+  EXPECT_EQ(names.size(), static_cast<std::size_t>(FLOTILLA_RANK_FAILED) + 1);
   EXPECT_NE(flotilla_status_name(static_cast<flotilla_status>(31)), nullptr);
 }
 

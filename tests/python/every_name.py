@@ -24,8 +24,8 @@ extern "C" __global__ void add(float* x, float y, int n) {
 ERRORS: list[type[fl.Error]] = [
     fl.BadImage, fl.BulkError, fl.CompileError, fl.DependencyFailed, fl.DeviceFault, fl.DriverError,
     fl.GpuOnlyKernel, fl.InvalidArgument, fl.InvalidHandle, fl.MissingDependency, fl.NoCompiler,
-    fl.NoDevice, fl.OutOfMemory, fl.Poisoned, fl.RuntimeClosed, fl.TaskCancelled, fl.TaskFailed,
-    fl.TimedOut, fl.TraceFailed, fl.UnknownDevice, fl.UnknownSetting, fl.UnknownSymbol,
+    fl.NoDevice, fl.OutOfMemory, fl.Poisoned, fl.RankFailed, fl.RemoteError, fl.RuntimeClosed,
+    fl.TaskCancelled, fl.TaskFailed, fl.TimedOut, fl.TraceFailed, fl.UnknownDevice, fl.UnknownSetting, fl.UnknownSymbol,
     fl.UsedAfterFork, fl.WindowFull, fl.WouldDeadlock, fl.WrongRuntime,
 ]  # fmt: skip
 
@@ -35,6 +35,8 @@ def describe(error: fl.Error) -> str:
         return f"item {error.index} of {error.count}"
     if isinstance(error, fl.DeviceFault):
         return f"device {error.device}: {error.suspects}, {error.status}, {error.may_have_run}"
+    if isinstance(error, (fl.RankFailed, fl.RemoteError)):
+        return f"rank {error.rank}"
     if isinstance(error, fl.DriverError):
         return f"{error.call}: {error.status}"
     if isinstance(error, fl.CompileError):

@@ -71,7 +71,13 @@ typedef enum flotilla_status {
   FLOTILLA_TRACE_FAILED = 27,
   /** The isolated device of the task was lost: a kernel faulted, its worker process ended, or it was
    * stuck. The device goes on in another worker process, unless it is quarantined. */
-  FLOTILLA_DEVICE_FAULT = 28
+  FLOTILLA_DEVICE_FAULT = 28,
+  /** A task on another rank failed, so the data that it should have written do not exist here. It is
+   * the cause of FLOTILLA_DEPENDENCY_FAILED. Only flows over ranks have it, which C cannot make yet. */
+  FLOTILLA_REMOTE_ERROR = 29,
+  /** A rank of a cluster has failed, has ended too early, or runs another program. Only flows over
+   * ranks have it, which C cannot make yet. */
+  FLOTILLA_RANK_FAILED = 30
 } flotilla_status;
 
 /** Returns the name of a status, such as "FLOTILLA_BAD_IMAGE". Never null. */
@@ -91,6 +97,7 @@ typedef struct flotilla_error_details {
   int driver_status;
   /** FLOTILLA_TASK_FAILED: the result of the function, or the code of the kernel.
    * FLOTILLA_DEVICE_FAULT: 1 if the task may have run in part, 0 if it did not begin.
+   * FLOTILLA_REMOTE_ERROR, FLOTILLA_RANK_FAILED: the rank.
    * FLOTILLA_DEPENDENCY_FAILED, FLOTILLA_BULK_FAILED: that of `first_cause`. Otherwise 0. */
   int code;
   /** FLOTILLA_BULK_FAILED: the status of the item. FLOTILLA_DEPENDENCY_FAILED: the status of the
