@@ -1,9 +1,11 @@
 // SPDX-FileCopyrightText: The flotilla authors
 // SPDX-License-Identifier: Apache-2.0
+#include <sched.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <fstream>
@@ -89,13 +91,19 @@ void examine_memory_files(findings& into, surroundings const& around) {
 
 }  // namespace
 
-surroundings real_surroundings(std::size_t visible_gpus) {
+surroundings real_surroundings(flotilla::driver_report const& drivers) {
   surroundings made;
   made.variable = [](char const* name) {
     char const* const value = std::getenv(name);
     return std::string{value == nullptr ? "" : value};
   };
-  made.visible_gpus = visible_gpus;
+  for (flotilla::device const& each : drivers.devices) {
+    if (drivers.gpus) { made.gpus.push_back(each.uuid); }
+  }
+  cpu_set_t may{};
+  made.all_processors = static_cast<int>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN)));
+  made.processors =
+      ::sched_getaffinity(0, sizeof may, &may) == 0 ? CPU_COUNT(&may) : made.all_processors;
   made.limit = [](int resource) {
     rlimit limit{};
     return ::getrlimit(static_cast<__rlimit_resource>(resource), &limit) == 0
@@ -112,7 +120,7 @@ surroundings real_surroundings(std::size_t visible_gpus) {
 }
 
 void examine_limits(findings& into, surroundings const& around) {
-  bool const gpus = around.visible_gpus != 0;
+  bool const gpus = !around.gpus.empty();
   for (limit_rule const& each : rules) {
     bool const is_space = each.resource == RLIMIT_AS;
     if (is_space && each.needs_gpus != gpus) { continue; }

@@ -1,19 +1,15 @@
 // SPDX-FileCopyrightText: The flotilla authors
 // SPDX-License-Identifier: Apache-2.0
-#include <sched.h>
-
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
 #include <fstream>
 #include <string>
-#include <thread>
 
 #include <flotilla/context/context_driver.hpp>
 #include <flotilla/device/driver_report.hpp>
 #include <flotilla/settings/settings.hpp>
 
-#include "doctor_surroundings.hpp"
 #include "finding.hpp"
 
 namespace tool {
@@ -43,18 +39,7 @@ std::string from_environment(char const* name) {
 
 }  // namespace
 
-void examine_machine(findings& into) {
-  cpu_set_t may{};
-  unsigned const all = std::thread::hardware_concurrency();
-  int const mine =
-      ::sched_getaffinity(0, sizeof may, &may) == 0 ? CPU_COUNT(&may) : static_cast<int>(all);
-  into.push_back({mine < 2 ? grades::warning : grades::ok, "processors",
-                  std::to_string(mine) + " for this process",
-                  mine < 2 ? "with one processor, threads that spin leave no time for workers: set "
-                             "schedule=yield or "
-                             "schedule=blocking"
-                           : ""});
-
+void examine_settings(findings& into) {
   finding of_settings{grades::ok, "settings", "", ""};
   std::string const file = from_environment("FLOTILLA_CONFIG");
   std::string const text = from_environment("FLOTILLA_SETTINGS");
@@ -71,8 +56,7 @@ void examine_machine(findings& into) {
   into.push_back(std::move(of_settings));
 }
 
-bool examine_drivers(findings& into) {
-  flotilla::driver_report const drivers = flotilla::describe_drivers();
+void examine_drivers(findings& into, flotilla::driver_report const& drivers) {
   finding gpu{grades::ok, "GPU driver", drivers.gpu_text, ""};
   if (!drivers.gpus) {
     std::string const chosen = from_environment("FLOTILLA_LIBCUDA");
@@ -107,10 +91,6 @@ bool examine_drivers(findings& into) {
     into.push_back({grades::note, "CUDA_VISIBLE_DEVICES", visible,
                     "only these GPUs are visible; their ordinals start from 0"});
   }
-  surroundings const around = real_surroundings(drivers.gpus ? drivers.devices.size() : 0);
-  examine_surroundings(into, around);
-  examine_limits(into, around);
-  return drivers.gpus;
 }
 
 }  // namespace tool

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "doctor_surroundings.hpp"
 
-#include <array>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
@@ -58,19 +57,6 @@ void examine_module(findings& into, surroundings const& around, std::string cons
                                "nvidia-persistenced, or nvidia-smi -pm 1, as administrator"});
 }
 
-/// The launchers of parallel jobs: a variable with the number of ranks on this machine.
-constexpr std::array<char const*, 4> rank_counts{"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS",
-                                                 "SLURM_TASKS_PER_NODE", "PALS_LOCAL_SIZE"};
-
-int ranks_on_this_machine(surroundings const& around) {
-  for (char const* const name : rank_counts) {
-    // Slurm writes "4(x2)": four on each of two machines.
-    int const count = std::atoi(around.variable(name).c_str());
-    if (count > 0) { return count; }
-  }
-  return 1;
-}
-
 std::size_t installed_gpus(surroundings const& around) {
   std::error_code failed;
   fs::directory_iterator const folders{around.root / "proc/driver/nvidia/gpus", failed};
@@ -94,10 +80,10 @@ void examine_mps(findings& into, surroundings const& around, int ranks) {
     return;
   }
   bool const shared =
-      ranks > 1 && around.visible_gpus > 0 && static_cast<std::size_t>(ranks) > around.visible_gpus;
+      ranks > 1 && !around.gpus.empty() && static_cast<std::size_t>(ranks) > around.gpus.size();
   into.push_back({shared ? grades::warning : grades::ok, "MPS",
                   shared ? "does not run, but " + std::to_string(ranks) + " ranks share " +
-                               std::to_string(around.visible_gpus) + " GPUs"
+                               std::to_string(around.gpus.size()) + " GPUs"
                          : "does not run",
                   shared ? "kernels of different processes take turns on a GPU: start "
                            "nvidia-cuda-mps-control -d before the job, or start one rank for each "
@@ -107,22 +93,25 @@ void examine_mps(findings& into, surroundings const& around, int ranks) {
 
 void examine_hidden_gpus(findings& into, surroundings const& around, int ranks) {
   std::size_t const installed = installed_gpus(around);
-  if (installed <= around.visible_gpus) { return; }
-  std::string const counts = std::to_string(around.visible_gpus) + " of the machine's " +
-                             std::to_string(installed) + " GPUs are visible";
-  if (std::string const list = around.variable("CUDA_VISIBLE_DEVICES"); !list.empty()) {
-    into.push_back({grades::note, "hidden GPUs", counts + ": CUDA_VISIBLE_DEVICES is " + list,
-                    "remove the variable if one runtime should drive all GPUs"});
-    return;
-  }
-  bool const one_each = around.visible_gpus == 1 && ranks > 1;
+  if (installed <= around.gpus.size()) { return; }
+  std::string const list = around.variable("CUDA_VISIBLE_DEVICES");
+  bool const by_slurm = !around.variable("SLURM_GPUS_PER_TASK").empty();
+  bool const is_variable = !list.empty() && !by_slurm;
+  bool const one_each = !is_variable && around.gpus.size() == 1 && ranks > 1;
+  std::string const reason = by_slurm      ? "--gpus-per-task hides the others"
+                             : is_variable ? "CUDA_VISIBLE_DEVICES is " + list
+                                           : "a cgroup or a container hides the others";
   into.push_back(
       {one_each ? grades::warning : grades::note, "hidden GPUs",
-       counts + (one_each ? ", one for each of " + std::to_string(ranks) + " ranks" : "") +
-           ": a cgroup or a container hides the others",
-       "flotilla copies between GPUs only inside one process: start one rank for each machine with "
-       "all its GPUs (Slurm: --ntasks-per-node=1 --gpus-per-node=" +
-           std::to_string(installed) + ", or --gpu-bind=none; Docker: --gpus all)"});
+       std::to_string(around.gpus.size()) + " of the machine's " + std::to_string(installed) +
+           " GPUs are visible" +
+           (one_each ? ", one for each of " + std::to_string(ranks) + " ranks" : "") + ": " +
+           reason,
+       is_variable ? "remove the variable if one runtime should drive all GPUs"
+                   : "flotilla copies between GPUs only inside one process: start one rank for "
+                     "each machine with all its GPUs (Slurm: --ntasks-per-node=1 "
+                     "--gpus-per-node=" +
+                         std::to_string(installed) + ", or --gpu-bind=none; Docker: --gpus all)"});
 }
 
 void examine_numa_balancing(findings& into, surroundings const& around) {
@@ -138,10 +127,9 @@ void examine_numa_balancing(findings& into, surroundings const& around) {
 
 }  // namespace
 
-void examine_surroundings(findings& into, surroundings const& around) {
+void examine_surroundings(findings& into, surroundings const& around, int ranks) {
   std::string const version = first_line(around.root / "proc/driver/nvidia/version");
   if (!version.empty()) {
-    int const ranks = ranks_on_this_machine(around);
     examine_module(into, around, version);
     examine_mps(into, around, ranks);
     examine_hidden_gpus(into, around, ranks);

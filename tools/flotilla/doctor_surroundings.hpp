@@ -6,12 +6,14 @@
 
 #include <sys/types.h>
 
-#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
+
+#include <flotilla/device/driver_report.hpp>
 
 #include "finding.hpp"
 
@@ -21,7 +23,9 @@ namespace tool {
 struct surroundings {
   std::filesystem::path root = "/";                  ///< the folder with proc, sys, run and tmp
   std::function<std::string(char const*)> variable;  ///< of the environment; empty if not set
-  std::size_t visible_gpus = 0;                      ///< the GPUs that the driver shows
+  std::vector<std::string> gpus;                     ///< UUIDs of those that the driver shows
+  int processors = 1;                                ///< that this process may use
+  int all_processors = 1;                            ///< of the machine
   /// The soft limit of a resource, such as RLIMIT_NOFILE. RLIM_INFINITY: there is none.
   std::function<std::uint64_t(int)> limit;
   struct room {
@@ -33,12 +37,13 @@ struct surroundings {
   pid_t process = 0;  ///< this process
 };
 /// Returns this machine.
-[[nodiscard]] surroundings real_surroundings(std::size_t visible_gpus);
+[[nodiscard]] surroundings real_surroundings(flotilla::driver_report const& drivers);
 
 /// Examines the version of the kernel module, MPS, the persistence daemon, GPUs that a job or a
 /// container hides, other processes on the GPUs, and NUMA balancing. Each finding that is not ok
 /// names a remedy.
-void examine_surroundings(findings& into, surroundings const& around);
+/// @param ranks  The ranks of a parallel job on this machine.
+void examine_surroundings(findings& into, surroundings const& around, int ranks);
 /// Examines other processes that have opened GPUs. Without a GPU driver there is no finding.
 void examine_other_processes(findings& into, surroundings const& around);
 /// Examines the limits of the process and the shared memory of the machine.

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include <flotilla/device/driver_report.hpp>
 #include <flotilla/kernel/compiler_report.hpp>
 
 namespace tool {
@@ -21,11 +22,10 @@ using findings = std::vector<finding>;
 
 [[nodiscard]] char const* to_string(finding::grades grade) noexcept;
 
-/// Examines the processors, and the settings in environment variables.
-void examine_machine(findings& into);
-/// Examines the drivers and what surrounds this process. If a driver is missing, the finding says
-/// why. @return whether there are GPUs to examine.
-bool examine_drivers(findings& into);
+/// Examines the settings in environment variables.
+void examine_settings(findings& into);
+/// Examines the drivers. If one is missing, the finding says why.
+void examine_drivers(findings& into, flotilla::driver_report const& drivers);
 /// Examines each device of the driver in use (compute mode, NUMA node, cost of a context) and the
 /// links between devices.
 /// @param gpus  True: the driver in use is the GPU driver. False: it is the CPU driver.
