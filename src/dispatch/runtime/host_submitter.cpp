@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dispatch/runtime/host_submitter.hpp"
 
+#include <algorithm>
 #include <exception>
 #include <new>
 #include <utility>
@@ -32,6 +33,17 @@ namespace {
 }
 
 }  // namespace
+
+/// Returns whether all tasks have ended, so that nothing has to watch them.
+[[nodiscard]] bool have_ended(runtime_parts const& shared, dependency_list const& tasks) noexcept {
+  auto const has_ended = [&](task_id const& each) {
+    // acquire: whoever begins the successor sees what the task has done
+    generation_word const now{
+        shared.tasks.at(each.slot).generation.load(std::memory_order_acquire)};
+    return now.generation() != each.generation;
+  };
+  return std::all_of(tasks.ids().begin(), tasks.ids().end(), has_ended);
+}
 
 /// The continuation of a host task.
 class host_submitter::call final : public detail::continuation {
@@ -113,6 +125,31 @@ void host_submitter::fill(slot_address task, task_options const& options) const 
   }
 }
 
+slot_address host_submitter::take(when_full if_full) const {
+  place const& to = with_.places.shared();
+  return if_full == when_full::wait ? with_.slots.take_for_host_task()
+                                    : with_.slots.take(to, with_.places.inbox_to(to, 0), if_full);
+}
+
+void host_submitter::give_back(slot_address task) const noexcept {
+  if (with_.checks != nullptr) { with_.checks->withdraw(with_.tasks.checked_name(task)); }
+  with_.shared.tasks.pool(task).give_back(task);
+}
+
+template <class Options>
+void host_submitter::make_open(slot_address address, Options const& options,
+                               ticket* ticket) const noexcept {
+  slot& task = with_.shared.tasks.at(address);
+  if (with_.shared.trace.active()) [[unlikely]] { with_.shared.trace.note_submit(address); }
+  std::uint64_t const generation = open_slot(task, address, 0, with_.owner, ticket,
+                                             keeps_failure<Options>, keeps_failure<Options>);
+  if constexpr (keeps_failure<Options>) {
+    options.opened = {with_.owner.number, address, generation};
+  }
+  if (ticket == nullptr) { with_.shared.posted.expect(); }
+  watch(with_.shared.overdue, task, with_.shared.tasks.side(address), address, generation, options);
+}
+
 template <class Options, class Make>
 bool host_submitter::submit_made(Make const& make, bool immediate, Options const& options,
                                  when_full if_full, ticket* ticket) const {
@@ -131,32 +168,19 @@ bool host_submitter::submit_made(Make const& make, bool immediate, Options const
       keys.push_back({each.slot, static_cast<std::uint32_t>(each.generation)});
     }
   }
-  place const& to = with_.places.shared();
-  slot_address const address = if_full == when_full::wait
-                                   ? with_.slots.take_for_host_task()
-                                   : with_.slots.take(to, with_.places.inbox_to(to, 0), if_full);
-  if (address == no_slot) { return false; }
+  slot_address const task = take(if_full);
+  if (task == no_slot) { return false; }
   std::shared_ptr<completion_state> prepared;
   try {
-    fill(address, options);
-    with_.shared.hosts.add(address, std::move(keys));
-    prepared = with_.after.prepare(ahead, make(address), immediate);
+    fill(task, options);
+    with_.shared.hosts.add(task, std::move(keys));
+    prepared = with_.after.prepare(ahead, make(task), immediate);
   } catch (...) {
-    with_.shared.hosts.remove(address);
-    if (with_.checks != nullptr) { with_.checks->withdraw(with_.tasks.checked_name(address)); }
-    with_.shared.tasks.pool(address).give_back(address);
+    with_.shared.hosts.remove(task);
+    give_back(task);
     throw;
   }
-  // Nothing below throws.
-  slot& task = with_.shared.tasks.at(address);
-  if (with_.shared.trace.active()) [[unlikely]] { with_.shared.trace.note_submit(address); }
-  std::uint64_t const generation = open_slot(task, address, 0, with_.owner, ticket,
-                                             keeps_failure<Options>, keeps_failure<Options>);
-  if constexpr (keeps_failure<Options>) {
-    options.opened = {with_.owner.number, address, generation};
-  }
-  if (ticket == nullptr) { with_.shared.posted.expect(); }
-  watch(with_.shared.overdue, task, with_.shared.tasks.side(address), address, generation, options);
+  make_open(task, options, ticket);
   with_.after.start(prepared);
   return true;
 }
@@ -173,12 +197,32 @@ bool host_submitter::submit(std::unique_ptr<detail::continuation>& what, Options
 
 bool host_submitter::open(std::unique_ptr<pending_task>& what, flow_task_options const& options,
                           ticket* ticket) const {
+  if (have_ended(with_.shared, options.after_end) && have_ended(with_.shared, options.after)) {
+    return begin_now(what, options, ticket);
+  }
   return submit_made(
       [&](slot_address task) {
         what->task = task;
         return std::make_unique<start>(with_.shared, std::move(what));
       },
       true, options, when_full::give_up, ticket);
+}
+
+bool host_submitter::begin_now(std::unique_ptr<pending_task>& what,
+                               flow_task_options const& options, ticket* ticket) const {
+  with_.usage.check_usable();
+  slot_address const task = take(when_full::give_up);
+  if (task == no_slot) { return false; }
+  try {
+    fill(task, options);
+  } catch (...) {
+    give_back(task);
+    throw;
+  }
+  make_open(task, options, ticket);
+  what->task = task;
+  start{with_.shared, std::move(what)}.run(nullptr);
+  return true;
 }
 
 std::shared_ptr<failure const> host_submitter::refusal(pending_task const& of) const {

@@ -77,7 +77,17 @@ class host_submitter {
   template <class Options, class Make>
   bool submit_made(Make const& make, bool immediate, Options const& options, when_full if_full,
                    ticket* ticket) const;
+  /// @return no_slot if the window is full and the call gives up.
+  [[nodiscard]] slot_address take(when_full if_full) const;
+  /// Takes back what `take` and `fill` have done.
+  void give_back(slot_address task) const noexcept;
   void fill(slot_address task, task_options const& options) const;
+  /// Makes a filled slot an open task.
+  template <class Options>
+  void make_open(slot_address task, Options const& options, ticket* ticket) const noexcept;
+  /// Submits a pending task whose predecessors have ended: no continuation has to watch them.
+  bool begin_now(std::unique_ptr<pending_task>& what, flow_task_options const& options,
+                 ticket* ticket) const;
 
   config const with_;
 };
