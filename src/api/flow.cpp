@@ -26,12 +26,17 @@ inline namespace v0_1 {
 
 namespace {
 
-/// Returns the place that the options name, or else the one that the task requires.
-std::optional<flows::place> required_place(flows::flow_state const& state,
-                                           task_options const& options,
+/// Returns the place that the options name, or else the one that the task requires. Only the rank
+/// that runs the task has this place. If it has not, it fails, because the others do not know.
+std::optional<flows::place> required_place(flows::flow_state& state, task_options const& options,
                                            std::optional<device_ordinal> required = {}) {
-  if (options.device) { return state.checked(*options.device); }
-  return required ? std::optional{flows::place::of(*required)} : std::nullopt;
+  if (!options.device) {
+    return required ? std::optional{flows::place::of(*required)} : std::nullopt;
+  }
+  std::optional<flows::place> named;
+  auto const find = [&] { named = state.checked(*options.device); };
+  state.ranks() == nullptr ? find() : state.ranks()->or_fail(find);
+  return named;
 }
 
 [[nodiscard]] detail::placed_data placed(detail::datum& which, flows::place where) noexcept {
@@ -128,9 +133,9 @@ std::string flow::dot() const { return checked(state_).dot(); }
 
 void flow::submit_launch(data_launch const& what, task_options const& options, ticket* made) {
   flows::flow_state& state = checked(state_);
+  if (flows::rank_flow::passes(state.ranks(), detail::flow_access::uses(what), options)) { return; }
   std::optional<flows::place> const required =
       required_place(state, options, detail::flow_access::plain(what).device());
-  if (flows::rank_flow::passes(state.ranks(), detail::flow_access::uses(what), options)) { return; }
   launch plain = detail::flow_access::plain(what);
   std::span<detail::use_argument const> const arguments = detail::flow_access::arguments(what);
   bool const checks = detail::access::marks(plain).records_ranges;
@@ -149,8 +154,8 @@ void flow::submit_launch(data_launch const& what, task_options const& options, t
 void flow::submit_bound(use_list uses, std::span<detail::placed_data> places, callable& what,
                         task_options const& options, ticket* made) {
   flows::flow_state& state = checked(state_);
-  std::optional<flows::place> const required = required_place(state, options);
   if (flows::rank_flow::passes(state.ranks(), uses, options)) { return; }
+  std::optional<flows::place> const required = required_place(state, options);
   state.submit(uses, options, required, nullptr,
                [&](flows::place where, use_list actual, dispatch::flow_task_options const& how) {
                  write_places(actual, where, places);

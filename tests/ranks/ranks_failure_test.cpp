@@ -123,6 +123,19 @@ TEST(RanksFailure, ADeadRankIsNamed) {
   } catch (std::runtime_error const& error) { EXPECT_STREQ(error.what(), "left"); }
 }
 
+// requirement: if the rank that runs a task has no such device, it fails and tells the others
+TEST(RanksFailure, AnUnknownDeviceIsNamedOnAllRanks) {
+  auto const errors = on_ranks(2, {}, [](rank_program& here) {
+    flow all{here.all};
+    words host = iota(16);
+    word_data x{all, host, "x"};
+    all.post(here.stir(x, 1), {.device = device_ordinal{3}, .rank = 1});
+    static_cast<void>(x.host());
+  });
+  EXPECT_THAT(errors[0], HasSubstr("rank 1 has failed: there is no device 3"));
+  EXPECT_THAT(errors[1], HasSubstr("there is no device 3"));
+}
+
 // requirement: bad ranks are refused with their number
 TEST(RanksFailure, RanksThatDoNotExistAreRefused) {
   expect_on_ranks(2, {}, [](rank_program& here) {

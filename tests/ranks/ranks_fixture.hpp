@@ -80,7 +80,8 @@ inline void stir_on_host(words& all, std::uint32_t salt) {
 
 struct rank_options {
   testing::loop_options loop{};
-  unsigned devices = 1;
+  unsigned devices = 1;       // of rank 0
+  unsigned more_devices = 0;  // of each rank than of the rank before
   int workers = 1;
   transport_threads threads = transport_threads::serialized;
 };
@@ -96,8 +97,8 @@ std::vector<std::string> on_ranks(int count, rank_options const& options,
   for (int i = 0; i < count; ++i) {
     threads.emplace_back([&, i] {
       try {
-        runtime rt{
-            {.devices = "cpu:" + std::to_string(options.devices), .workers = options.workers}};
+        unsigned const devices = options.devices + static_cast<unsigned>(i) * options.more_devices;
+        runtime rt{{.devices = "cpu:" + std::to_string(devices), .workers = options.workers}};
         transport via = loop.rank(i);
         via.threads = options.threads;
         cluster all{rt, via};

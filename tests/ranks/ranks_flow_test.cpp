@@ -137,6 +137,22 @@ TEST(RanksFlow, ManyRanksReadTheSame) {
   EXPECT_EQ(sent_by_owner, 12u) << "the owner sends to four ranks in each round";
 }
 
+// requirement: task_options::device is a device of the rank of the task; others need not have it
+TEST(RanksFlow, ADeviceBelongsToTheRankOfTheTask) {
+  expect_on_ranks(2, {.more_devices = 1}, [](rank_program& here) {
+    flow all{here.all};
+    word_data x{all, {16}, "x"};
+    x.set_owner(1);
+    task_options const second{.device = device_ordinal{1}};
+    all.post(
+        uses(write(x)),
+        [](task_context& task, auto) { EXPECT_EQ(task.device().ordinal.value, 1u); }, second);
+    all.post(here.stir(x, 1), second);
+    if (here.rank() == 1) { EXPECT_TRUE(x.is_valid_on(device_ordinal{1})); }
+    here.all.wait_idle();
+  });
+}
+
 // requirement: tokens order tasks on different ranks
 TEST(RanksFlow, TokensOrderTasks) {
   std::atomic<int> seen{0};
