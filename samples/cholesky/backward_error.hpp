@@ -3,6 +3,8 @@
 #pragma once
 // Checks a factor on the host.
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <limits>
@@ -10,6 +12,7 @@
 
 #include <flotilla/flotilla.hpp>
 
+#include "../team/team.hpp"
 #include "matrix_source.hpp"
 #include "tile_matrix.hpp"
 
@@ -17,9 +20,11 @@ namespace cholesky {
 
 /// Returns |A x - L L^T x| / (|A| |x| N eps) for one vector x, with maximum norms. A stable
 /// factorization gives less than about 1. Host tasks of the flow compute it: they copy the factor
-/// to the host, and use all processors that oneTBB may use.
+/// to the host, and use all processors that oneTBB may use. A rank computes with its own tiles: the
+/// vectors, which rank 0 owns, are sent to them.
 template <class T>
-double backward_error(flotilla::flow& flow, tile_matrix<T>& factor, matrix_source const& matrix) {
+double backward_error(samples::team const& team, flotilla::flow& flow, tile_matrix<T>& factor,
+                      matrix_source const& matrix) {
   using vector = flotilla::data<double>;
   std::size_t const count = factor.count();
   std::vector<vector> x, y, z, a, norms;
@@ -47,7 +52,8 @@ double backward_error(flotilla::flow& flow, tile_matrix<T>& factor, matrix_sourc
                            yj(c) += static_cast<double>(l(c, r)) * xi(r);
                          }
                        }
-                     });
+                     },
+                     {.rank = factor.home(j).rank});
     }
     for (std::size_t i = j; i < count; ++i) {
       flow.post_host(uses(read(factor.at(i, j)), read(y[j]), update(z[i])),
@@ -57,7 +63,8 @@ double backward_error(flotilla::flow& flow, tile_matrix<T>& factor, matrix_sourc
                            zi(r) += static_cast<double>(l(c, r)) * yj(c);
                          }
                        }
-                     });
+                     },
+                     {.rank = factor.home(j).rank});
     }
   }
   for (std::size_t i = 0; i < count; ++i) {  // a = A x, and the sums of the rows of A
@@ -72,18 +79,21 @@ double backward_error(flotilla::flow& flow, tile_matrix<T>& factor, matrix_sourc
                          sums(r) += std::abs(entry);
                        }
                      }
-                   });
+                   },
+                   {.rank = factor.home(i).rank});
   }
-  double norm = 0, difference = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    auto const ai = a[i].host(), zi = z[i].host(), sums = norms[i].host();
-    for (std::size_t r = 0; r < ai.size(); ++r) {
-      difference = std::max(difference, std::abs(ai(r) - zi(r)));
-      norm = std::max(norm, sums(r));
+  return team.on_first([&] {
+    double norm = 0, difference = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      auto const ai = a[i].host(), zi = z[i].host(), sums = norms[i].host();
+      for (std::size_t r = 0; r < ai.size(); ++r) {
+        difference = std::max(difference, std::abs(ai(r) - zi(r)));
+        norm = std::max(norm, sums(r));
+      }
     }
-  }
-  return difference / (norm * static_cast<double>(factor.size()) *
-                       static_cast<double>(std::numeric_limits<T>::epsilon()));
+    return difference / (norm * static_cast<double>(factor.size()) *
+                         static_cast<double>(std::numeric_limits<T>::epsilon()));
+  });
 }
 
 }  // namespace cholesky

@@ -37,10 +37,11 @@ class cuda_libraries final : public tile_operations<T> {
   }
 
   void factor(tile<T>& a, flotilla::data<int>& info, flotilla::task_options const& how) override {
-    workspace_size const& size = workspace_for(a, how);
+    workspace_size const& size = workspace_for(a);
     // Memory of the flow: it is there when the task runs, and later tasks use it again.
     flotilla::data<std::byte> workspace{
         flow_, {std::max<std::size_t>(size.device, 1)}, "workspace"};
+    workspace.set_owner(a.owner());  // else the flow would send it to rank 0 after the task
     flow_.post(
         uses(update(a), write(info), write(workspace)),
         [this, host = size.host](flotilla::task_context& task, auto tile, auto result, auto work) {
@@ -99,7 +100,7 @@ class cuda_libraries final : public tile_operations<T> {
     return static_cast<int>(of.extents[0]);
   }
   /// Asks the library once for each size of a tile.
-  workspace_size const& workspace_for(tile<T> const& a, flotilla::task_options const& how) {
+  workspace_size const& workspace_for(tile<T> const& a) {
     auto const found = workspaces_.find(a.extents()[0]);
     if (found != workspaces_.end()) { return found->second; }
     workspace_size& made = workspaces_[a.extents()[0]];
@@ -107,7 +108,7 @@ class cuda_libraries final : public tile_operations<T> {
            [&, rows = a.extents()[0]](flotilla::task_context& task) {
              made = potrf_workspace<T>(handles_.at(task), rows, nullptr);
            },
-           {.device = how.device})
+           {.device = flotilla::device_ordinal{0}})
         .wait();
     return made;
   }

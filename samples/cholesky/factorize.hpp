@@ -15,28 +15,22 @@
 
 namespace cholesky {
 
-/// How tasks are distributed and ordered.
-struct schedule {
-  unsigned devices;   // tile columns are dealt to the devices in turn
-  std::size_t panel;  // columns of tiles that stay on the devices while others pass by
-};
-
 /// Submits all tasks that replace the lower triangle of `a` with its Cholesky factor. No line here
-/// says what is copied or what must wait: the flow infers it from the data of the tasks.
+/// says what is copied, what is sent to another rank or what must wait: the flow infers it from the
+/// data of the tasks.
 ///
 /// The columns of tiles form panels. A panel is first updated with all columns to its left, one
 /// after the other, and then factorized. If the panel is the whole matrix, this is the
 /// right-looking algorithm. Narrower panels need less memory on the devices.
 /// @param infos  One for each row of tiles (see tile_operations::factor).
+/// @param panel  Columns of tiles that stay on the devices while others pass by.
 template <class T>
 void factorize(tile_operations<T>& operations, tile_matrix<T>& a,
-               std::vector<flotilla::data<int>>& infos, schedule const& how) {
+               std::vector<flotilla::data<int>>& infos, std::size_t panel) {
   constexpr int first = -2, soon = -1;  // priorities
   std::size_t const count = a.count();
   auto const on = [&](std::size_t column, int priority) {
-    return flotilla::task_options{
-        .device = flotilla::device_ordinal{static_cast<unsigned>(column % how.devices)},
-        .priority = priority};
+    return flotilla::task_options{.device = a.home(column).device, .priority = priority};
   };
   auto const update = [&](std::size_t j, std::size_t k, int priority) {
     operations.square(a.at(j, k), a.at(j, j), on(j, priority));
@@ -44,8 +38,8 @@ void factorize(tile_operations<T>& operations, tile_matrix<T>& a,
       operations.multiply(a.at(i, k), a.at(j, k), a.at(i, j), on(j, priority));
     }
   };
-  for (std::size_t begin = 0; begin < count; begin += how.panel) {
-    std::size_t const end = std::min(count, begin + how.panel);
+  for (std::size_t begin = 0; begin < count; begin += panel) {
+    std::size_t const end = std::min(count, begin + panel);
     for (std::size_t k = 0; k < begin; ++k) {
       for (std::size_t j = begin; j < end; ++j) { update(j, k, 0); }
     }
@@ -61,7 +55,8 @@ void factorize(tile_operations<T>& operations, tile_matrix<T>& a,
 }
 
 /// Waits until the factorization has ended. Returns the order of the first leading minor that is
-/// not positive, or nothing if the matrix is positive definite.
+/// not positive, or nothing if the matrix is positive definite. Call it on rank 0, which owns the
+/// infos.
 template <class T>
 std::optional<std::size_t> first_bad_minor(tile_matrix<T> const& a,
                                            std::vector<flotilla::data<int>>& infos) {

@@ -1,31 +1,35 @@
 // SPDX-FileCopyrightText: The flotilla authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Factorizes a symmetric positive definite matrix on all devices, and checks the factor.
+// Factorizes a symmetric positive definite matrix on all devices, with --mpi on those of all ranks,
+// and checks the factor.
 
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdio>
 #include <exception>
-#include <limits>
 #include <memory>
-#include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 #include <flotilla/flotilla.hpp>
 
+#include "../team/run_over_mpi.hpp"
 #include "backward_error.hpp"
 #include "comparison.hpp"
 #include "cuda_libraries.hpp"
+#include "factor_file.hpp"
 #include "factorize.hpp"
 #include "matrix_source.hpp"
 #include "mg_comparison.hpp"
 #include "mixed_operations.hpp"
+#include "options.hpp"
 #include "own_kernels.hpp"
 #include "random_entry.hpp"
 #include "tile_matrix.hpp"
@@ -33,23 +37,6 @@
 namespace {
 
 using namespace cholesky;
-
-// Exit codes other than 0 (README.md describes them).
-constexpr int wrong = 1;
-constexpr int not_done = 2;
-
-struct options {
-  std::size_t size = 1024;
-  std::string matrix_file, points_file;
-  double length = 1;
-  std::size_t tile = 0;  // 0: chosen from the size of the matrix
-  std::size_t panel = 0;
-  std::string type = "f64", operations = "auto", start = "host", devices;
-  std::size_t memory_limit = std::numeric_limits<std::size_t>::max();
-  unsigned repeat = 1;
-  bool compares = false, compares_mg = false, checks = true;
-  std::size_t mg_block = 512;
-};
 
 using seconds = std::chrono::duration<double>;
 
@@ -64,17 +51,21 @@ std::size_t tile_side(options const& chosen, std::size_t size) {
   return size >= 16384 ? 2048 : size >= 4096 ? 512 : std::max<std::size_t>(16, size / 8);
 }
 
-/// Returns the operations that the options name, or those that suit the device and the tiles.
+/// Returns the operations that the options name, or those that suit all devices and the tiles.
 template <class T>
-std::unique_ptr<tile_operations<T>> make_operations(options const& chosen, flotilla::runtime& rt,
-                                                    flotilla::flow& flow, std::size_t side,
-                                                    std::string& name) {
+std::unique_ptr<tile_operations<T>> make_operations(options const& chosen,
+                                                    samples::team const& team, flotilla::flow& flow,
+                                                    std::size_t side, std::string& name) {
+  flotilla::runtime& rt = team.runtime();
   constexpr std::size_t small_tile = 512;
   name = chosen.operations;
   if (name == "auto") {
-    bool const has_libraries =
+    int const has_libraries =
         rt.devices()[0].kind == flotilla::device_kind::gpu && why_no_cuda_libraries().empty();
-    name = !has_libraries ? "own" : side <= small_tile ? "mixed" : "cuda";
+    std::vector<int> const all = team.values_of_all(has_libraries);
+    name = std::count(all.begin(), all.end(), 0) != 0 ? "own"
+           : side <= small_tile                       ? "mixed"
+                                                      : "cuda";
   }
   if (name == "own") { return std::make_unique<own_kernels<T>>(rt, flow); }
   auto libraries = make_cuda_libraries<T>(rt, flow);
@@ -100,8 +91,8 @@ std::size_t panel_width(options const& chosen, tile_matrix<T> const& a, std::siz
 
 /// Gives the tiles the entries of the matrix, on the host or on the devices.
 template <class T>
-void fill(flotilla::runtime& rt, flotilla::flow& flow, tile_matrix<T>& a, matrix_source const& from,
-          bool on_devices) {
+void fill(samples::team const& team, flotilla::flow& flow, tile_matrix<T>& a,
+          matrix_source const& from, bool on_devices) {
   for (std::size_t i = 0; i < a.count(); ++i) {
     for (std::size_t j = 0; j <= i; ++j) {
       flow.post_host(uses(write(a.at(i, j))),
@@ -112,13 +103,10 @@ void fill(flotilla::runtime& rt, flotilla::flow& flow, tile_matrix<T>& a, matrix
                          }
                        }
                      });
-      if (on_devices) {
-        a.at(i, j).prefetch_to(
-            flotilla::device_ordinal{static_cast<unsigned>(j % rt.devices().size())});
-      }
+      if (on_devices && a.home(j).rank == team.rank()) { a.at(i, j).prefetch_to(a.home(j).device); }
     }
   }
-  rt.wait_idle();
+  team.wait_idle();
 }
 
 template <class T>
@@ -175,65 +163,89 @@ void compare_by_hand(flotilla::runtime& rt, options const& chosen, std::size_t s
   }
 }
 
+/// Prints what was copied to and from the devices of this rank.
+void report_copies(samples::team const& team, flotilla::flow const& flow) {
+  for (flotilla::device const& each : team.runtime().devices()) {
+    flotilla::flow_counters const seen = flow.counters(each.ordinal);
+    std::printf(
+        "%sdevice %u: %.0f MB from the host, %.0f MB from devices, %.0f MB to the host, "
+        "%llu evictions\n",
+        team.rank_text().c_str(), each.ordinal.value,
+        static_cast<double>(seen.bytes_from_host) / 1e6,
+        static_cast<double>(seen.bytes_from_devices) / 1e6,
+        static_cast<double>(seen.bytes_to_host) / 1e6,
+        static_cast<unsigned long long>(seen.evictions));
+  }
+}
+
+void check_comparisons(options const& chosen, samples::team const& team) {
+  if ((chosen.compares || chosen.compares_mg) && team.ranks() > 1) {
+    throw std::runtime_error(std::string{chosen.compares ? "--compare" : "--compare-mg"} +
+                             ": it measures one rank, but --mpi has found " +
+                             std::to_string(team.ranks()));
+  }
+}
+
+/// Every rank calls this function, and submits all tasks. Rank 0 prints.
+/// @param source  Must outlive the runtime: after an exception, host tasks may still read it.
 template <class T>
-int run(options const& chosen) {
-  std::unique_ptr<matrix_source> const source = open_source(chosen);
-  std::size_t const size = source->size();
-  flotilla::runtime rt{{.devices = chosen.devices}};
-  flotilla::flow flow{rt, {.memory_limit = chosen.memory_limit}};
+int run(options const& chosen, matrix_source const& source, samples::team const& team) {
+  check_comparisons(chosen, team);
+  std::size_t const size = source.size();
+  std::vector<samples::place> const devices = team.places();
+  flotilla::runtime& rt = team.runtime();
+  flotilla::flow flow = team.make_flow({.memory_limit = chosen.memory_limit});
   std::size_t const side = tile_side(chosen, size);
   std::string operations_name;
-  auto const operations = make_operations<T>(chosen, rt, flow, side, operations_name);
-  auto const devices = static_cast<unsigned>(rt.devices().size());
+  auto const operations = make_operations<T>(chosen, team, flow, side, operations_name);
   int result = 0;
   {
-    tile_matrix<T> a{rt, flow, size, side};
-    schedule const how{devices, panel_width(chosen, a, devices)};
-    std::printf(
-        "%zu x %zu, %s, tiles of %zu, panels of %zu tiles, %u device%s, operations: %s, data on "
-        "the "
-        "%s\n",
-        size, size, chosen.type.c_str(), side, how.panel, devices, devices == 1 ? "" : "s",
-        operations_name.c_str(), chosen.start.c_str());
+    tile_matrix<T> a{flow, size, side, devices};
+    std::size_t const panel = panel_width(chosen, a, devices.size());
+    if (team.is_first()) {
+      std::printf(
+          "%zu x %zu, %s, tiles of %zu, panels of %zu tiles, %s%zu device%s, operations: %s, data "
+          "on the %s\n",
+          size, size, chosen.type.c_str(), side, panel, team.ranks_text().c_str(), devices.size(),
+          devices.size() == 1 ? "" : "s", operations_name.c_str(), chosen.start.c_str());
+    }
     std::vector<flotilla::data<int>> infos;
     for (std::size_t k = 0; k < a.count(); ++k) {
       infos.emplace_back(flow, std::array<std::size_t, 1>{1}, "info");
     }
     for (unsigned i = 0; i < chosen.repeat; ++i) {
-      fill(rt, flow, a, *source, chosen.start == "device");
+      fill(team, flow, a, source, chosen.start == "device");
       auto const begin = std::chrono::steady_clock::now();
-      factorize(*operations, a, infos, how);
+      factorize(*operations, a, infos, panel);
       seconds const submitted = std::chrono::steady_clock::now() - begin;
-      rt.wait_idle();
+      team.wait_idle();
       seconds const took = std::chrono::steady_clock::now() - begin;
-      if (auto const minor = first_bad_minor(a, infos)) {
-        std::fprintf(stderr,
-                     "the matrix is not positive definite: its leading minor of order %zu is not "
-                     "positive\n",
-                     *minor);
-        return wrong;
-      }
-      std::printf("%.4f s (%.4f s to submit), %.0f GFLOP/s\n", took.count(), submitted.count(),
-                  gflops(size, took));
+      int const status = team.on_first([&] {
+        if (auto const minor = first_bad_minor(a, infos)) {
+          std::fprintf(stderr,
+                       "the matrix is not positive definite: its leading minor of order %zu is not "
+                       "positive\n",
+                       *minor);
+          return wrong;
+        }
+        std::printf("%.4f s (%.4f s to submit), %.0f GFLOP/s\n", took.count(), submitted.count(),
+                    gflops(size, took));
+        return 0;
+      });
+      if (status != 0) { return status; }
     }
-    for (flotilla::device const& each : rt.devices()) {
-      flotilla::flow_counters const seen = flow.counters(each.ordinal);
-      std::printf(
-          "device %u: %.0f MB from the host, %.0f MB from devices, %.0f MB to the host, "
-          "%llu evictions\n",
-          each.ordinal.value, static_cast<double>(seen.bytes_from_host) / 1e6,
-          static_cast<double>(seen.bytes_from_devices) / 1e6,
-          static_cast<double>(seen.bytes_to_host) / 1e6,
-          static_cast<unsigned long long>(seen.evictions));
-    }
+    report_copies(team, flow);
     if (chosen.checks) {
-      double const error = backward_error(flow, a, *source);
-      std::printf("backward error: %.3g (in units of epsilon x %zu)\n", error, size);
+      double const error = backward_error(team, flow, a, source);
+      if (team.is_first()) {
+        std::printf("backward error: %.3g (in units of epsilon x %zu)\n", error, size);
+      }
       if (!(error < 1)) {
         std::fprintf(stderr, "the factor is wrong\n");
         result = wrong;
       }
     }
+    if (!chosen.output.empty()) { write_factor(team, a, chosen.output); }
     rt.wait_idle();
   }
   if (chosen.compares) {
@@ -247,38 +259,20 @@ int run(options const& chosen) {
 }  // namespace
 
 int main(int count, char** arguments) {
-  options chosen;
-  CLI::App app{"Factorizes a symmetric positive definite matrix on all devices."};
-  auto* const size = app.add_option("--size", chosen.size, "Rows of a random matrix")
-                         ->check(CLI::Range(1, 1 << 20));
-  auto* const file = app.add_option("--matrix", chosen.matrix_file, "A Matrix Market file");
-  auto* const points =
-      app.add_option("--points", chosen.points_file, "A CSV file: take the points' covariance");
-  size->excludes(file)->excludes(points);
-  file->excludes(points);
-  app.add_option("--length", chosen.length, "The length of the covariance")
-      ->check(CLI::PositiveNumber);
-  app.add_option("--tile", chosen.tile, "Rows of a tile")->check(CLI::Range(1, 1 << 16));
-  app.add_option("--panel", chosen.panel, "Tiles in a panel")->check(CLI::Range(1, 1 << 16));
-  app.add_option("--type", chosen.type, "f64 or f32")->check(CLI::IsMember({"f64", "f32"}));
-  app.add_option("--operations", chosen.operations, "auto, own, cuda or mixed")
-      ->check(CLI::IsMember({"auto", "own", "cuda", "mixed"}));
-  app.add_option("--start", chosen.start, "Where the matrix is at the start: host or device")
-      ->check(CLI::IsMember({"host", "device"}));
-  app.add_option("--devices", chosen.devices, "Devices, as in FLOTILLA_DEVICES");
-  app.add_option("--memory-limit", chosen.memory_limit, "Bytes of memory on each device")
-      ->transform(CLI::AsSizeValue(false));
-  app.add_option("--repeat", chosen.repeat, "Number of runs")->check(CLI::Range(1, 1000));
-  app.add_flag("--compare", chosen.compares, "Also factorize a random matrix without flows");
-  app.add_flag("--compare-mg", chosen.compares_mg, "Also on all GPUs with cusolverMgPotrf");
-  app.add_option("--mg-block", chosen.mg_block, "Columns of a block of cusolverMgPotrf")
-      ->check(CLI::Range(1, 1 << 16));
-  app.add_flag("!--no-check", chosen.checks, "Do not compute the backward error");
+  command_line const line = parse(count, arguments);
+  if (line.exit_status >= 0) { return line.exit_status; }
+  options const& chosen = line.chosen;
   try {
-    app.parse(count, arguments);
-  } catch (CLI::ParseError const& why) { return app.exit(why) == 0 ? 0 : not_done; }
-  try {
-    return chosen.type == "f64" ? run<double>(chosen) : run<float>(chosen);
+    std::unique_ptr<matrix_source> const source = open_source(chosen);
+    auto const program = [&](samples::team const& team) {
+      return chosen.type == "f64" ? run<double>(chosen, *source, team)
+                                  : run<float>(chosen, *source, team);
+    };
+    if (chosen.uses_mpi) {
+      return samples::run_over_mpi("cholesky", chosen.devices, program, not_done);
+    }
+    flotilla::runtime rt{{.devices = chosen.devices}};
+    return program(samples::team{rt});
   } catch (std::exception const& why) {
     std::fprintf(stderr, "cholesky: %s\n", why.what());
     return not_done;

@@ -4,11 +4,15 @@
 // A symmetric matrix in tiles.
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <flotilla/flotilla.hpp>
+
+#include "../team/team.hpp"
 
 namespace cholesky {
 
@@ -17,20 +21,22 @@ template <class T>
 using tile = flotilla::data<T, 2>;
 
 /// The lower triangle of a symmetric matrix: square tiles, smaller ones at the lower edge. The
-/// copies on the host lie in pinned memory.
+/// columns of tiles are dealt to the devices in turn. The rank of its device owns a column, so the
+/// tasks that change its tiles run there, and other ranks need no memory for them.
 template <class T>
 class tile_matrix {
  public:
-  /// @param side  Rows and columns of a tile.
-  tile_matrix(flotilla::runtime& rt, flotilla::flow& flow, std::size_t size, std::size_t side)
-      : size_(size), side_(side), count_((size + side - 1) / side), host_(rt, entries()) {
-    std::size_t at = 0;
+  /// @param side     Rows and columns of a tile.
+  /// @param devices  Of all ranks.
+  tile_matrix(flotilla::flow& flow, std::size_t size, std::size_t side,
+              std::vector<samples::place> devices)
+      : size_(size), side_(side), count_((size + side - 1) / side), devices_(std::move(devices)) {
     for (std::size_t i = 0; i < count_; ++i) {
       for (std::size_t j = 0; j <= i; ++j) {
-        std::size_t const entries_here = length(i) * length(j);
-        tiles_.emplace_back(flow, host_.subspan(at, entries_here), std::array{length(j), length(i)},
+        tiles_.emplace_back(flow, std::array{length(j), length(i)},
                             "A(" + std::to_string(i) + ", " + std::to_string(j) + ")");
-        at += entries_here;
+        tiles_.back().set_owner(home(j).rank);
+        bytes_ += tiles_.back().size() * sizeof(T);
       }
     }
   }
@@ -48,21 +54,20 @@ class tile_matrix {
   [[nodiscard]] tile<T>& at(std::size_t i, std::size_t j) noexcept {
     return tiles_[i * (i + 1) / 2 + j];
   }
-  [[nodiscard]] std::size_t bytes() const noexcept { return host_.size() * sizeof(T); }
+  [[nodiscard]] std::vector<tile<T>>& tiles() noexcept { return tiles_; }
+  /// Returns the device that changes the tiles of a column.
+  [[nodiscard]] samples::place home(std::size_t column) const noexcept {
+    return devices_[column % devices_.size()];
+  }
+  /// Returns the bytes of all tiles.
+  [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
 
  private:
-  [[nodiscard]] std::size_t entries() const noexcept {
-    std::size_t sum = 0;
-    for (std::size_t i = 0; i < count_; ++i) {
-      for (std::size_t j = 0; j <= i; ++j) { sum += length(i) * length(j); }
-    }
-    return sum;
-  }
-
   std::size_t size_;
   std::size_t side_;
   std::size_t count_;
-  flotilla::host_buffer<T> host_;
+  std::size_t bytes_ = 0;
+  std::vector<samples::place> devices_;
   std::vector<tile<T>> tiles_;  // row by row
 };
 

@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <numeric>
+#include <span>
 #include <vector>
 
+#include "../team/team.hpp"
 #include "band_shape.hpp"
 
 namespace heat {
@@ -16,14 +18,16 @@ namespace heat {
 struct band {
   std::size_t first_row;
   band_shape shape;
-  unsigned device;
+  samples::place home;
 };
 
 /// Divides a field into bands of about the same height. Each device gets consecutive bands, so only
 /// one pair of bands exchanges its edges between two neighbouring devices.
-/// @param count  The number of bands, in [1, rows].
+/// @param count    The number of bands, in [1, rows].
+/// @param devices  As many as get bands: at most `count`.
 [[nodiscard]] inline std::vector<band> make_bands(std::size_t rows, std::size_t columns,
-                                                  std::size_t count, std::size_t devices) {
+                                                  std::size_t count,
+                                                  std::span<samples::place const> devices) {
   std::vector<band> made;
   for (std::size_t i = 0; i < count; ++i) {
     std::size_t const begin = rows * i / count, end = rows * (i + 1) / count;
@@ -33,7 +37,7 @@ struct band {
                    .columns = static_cast<unsigned>(columns),
                    .inner_begin = i == 0 ? 1u : 0u,
                    .inner_end = static_cast<unsigned>(end - begin) - (i + 1 == count ? 1u : 0u)},
-         .device = static_cast<unsigned>(i * devices / count)});
+         .home = devices[i * devices.size() / count]});
   }
   return made;
 }
@@ -44,8 +48,8 @@ struct band {
   std::vector<std::size_t> made(bands.size());
   std::iota(made.begin(), made.end(), std::size_t{0});
   std::stable_partition(made.begin(), made.end(), [&](std::size_t i) {
-    bool const differs_above = i != 0 && bands[i - 1].device != bands[i].device;
-    bool const differs_below = i + 1 != bands.size() && bands[i + 1].device != bands[i].device;
+    bool const differs_above = i != 0 && bands[i - 1].home != bands[i].home;
+    bool const differs_below = i + 1 != bands.size() && bands[i + 1].home != bands[i].home;
     return differs_above || differs_below;
   });
   return made;

@@ -124,7 +124,7 @@ by_hand::by_hand(std::vector<flotilla::device> const& devices, field const& star
   }
   std::size_t const row_bytes = start.columns * sizeof(float);
   for (band const& each : bands) {
-    device_context& home = *contexts_[each.device];
+    device_context& home = *contexts_[each.home.device.value];
     current_context const scope{home.context};
     bands_.push_back(std::make_unique<band_memory>(each, home));
     auto const& to = bands_.back()->states[0];

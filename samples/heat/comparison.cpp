@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <exception>
 #include <functional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -44,7 +45,7 @@ std::string plural(std::size_t count, char const* word) {
 class table {
  public:
   table(flotilla::runtime& rt, field const& start, comparison const& what)
-      : rt_(rt), start_(start), what_(what) {}
+      : rt_(rt), places_(samples::team{rt}.places()), start_(start), what_(what) {}
 
   void begin() {
     std::printf("%-40s %8s %8s\n", "", "GB/s", "of copy");
@@ -83,7 +84,7 @@ class table {
                 rate / (copy_rate_ * static_cast<double>(devices)));
   }
   [[nodiscard]] std::vector<band> make(std::size_t devices, std::size_t bands) const {
-    return make_bands(start_.rows, start_.columns, bands, devices);
+    return make_bands(start_.rows, start_.columns, bands, std::span{places_}.first(devices));
   }
 
   double time_of_copies() {
@@ -110,7 +111,7 @@ class table {
   void add_flotilla(std::size_t devices, std::size_t bands, field& result) {
     flotilla::flow flow{rt_};
     {
-      simulation steps{rt_, flow, make(devices, bands), what_.alpha, what_.repeated};
+      simulation steps{samples::team{rt_}, flow, make(devices, bands), what_.alpha, what_.repeated};
       steps.start(start_);
       steps.advance(2);  // warm-up
       steps.wait();
@@ -138,6 +139,7 @@ class table {
   }
 
   flotilla::runtime& rt_;
+  std::vector<samples::place> const places_;
   field const& start_;
   comparison const what_;
   double copy_rate_ = 0;

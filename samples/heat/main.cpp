@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The flotilla authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Computes how heat spreads over a plate, on all devices.
+// Computes how heat spreads over a plate, on all devices, with --mpi on those of all ranks.
 
 #include <algorithm>
 #include <chrono>
@@ -9,12 +9,14 @@
 #include <cstdint>
 #include <cstdio>
 #include <exception>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include <flotilla/flotilla.hpp>
 
+#include "../team/run_over_mpi.hpp"
 #include "bands.hpp"
 #include "comparison.hpp"
 #include "exit_status.hpp"
@@ -49,13 +51,15 @@ std::vector<std::uint64_t> copied_bytes(flotilla::runtime const& rt, flotilla::f
   return made;
 }
 
-/// Computes the steps, and prints how much was copied. @return the time in seconds.
-double compute(flotilla::runtime& rt, options const& chosen, std::vector<band> const& bands,
+/// Computes the steps, and prints how much was copied. Rank 0 gets the result.
+/// @return the time in seconds.
+double compute(samples::team const& team, options const& chosen, std::vector<band> const& bands,
                field const& start, field& result) {
-  flotilla::flow flow{rt, {.memory_limit = chosen.memory_limit}};
+  flotilla::runtime& rt = team.runtime();
+  flotilla::flow flow = team.make_flow({.memory_limit = chosen.memory_limit});
   double seconds = 0;
   {
-    simulation steps{rt, flow, bands, chosen.alpha, chosen.repeated};
+    simulation steps{team, flow, bands, chosen.alpha, chosen.repeated};
     // The first steps load the kernel and allocate memory.
     steps.start(start);
     steps.advance(2);
@@ -69,7 +73,7 @@ double compute(flotilla::runtime& rt, options const& chosen, std::vector<band> c
     steps.check();
     std::vector<std::uint64_t> const after = copied_bytes(rt, flow);
     for (std::size_t i = 0; i < after.size(); ++i) {
-      std::printf("device %zu: %llu bytes copied to it\n", i,
+      std::printf("%sdevice %zu: %llu bytes copied to it\n", team.rank_text().c_str(), i,
                   static_cast<unsigned long long>(after[i] - before[i]));
     }
     steps.copy_to(result);
@@ -92,32 +96,37 @@ bool verify(field const& start, field const& result, options const& chosen) {
   return false;
 }
 
-int run(options const& chosen) {
-  if (chosen.compares && chosen.steps == 0) {
-    throw std::runtime_error("--compare: there is nothing to measure, because --steps is 0");
+/// Every rank calls this function. Rank 0 checks and writes the result.
+/// @param start  Must outlive the runtime: after an exception, host tasks may still read it.
+int run(options const& chosen, field const& start, samples::team const& team) {
+  if (chosen.compares && team.ranks() > 1) {
+    throw std::runtime_error("--compare: it measures one rank, but --mpi has found " +
+                             std::to_string(team.ranks()));
   }
-  field const start =
-      chosen.input.empty() ? make_field(chosen.rows, chosen.columns) : read_field(chosen.input);
-  flotilla::runtime rt{{.devices = chosen.devices}};
-  std::size_t const count = count_bands(chosen, start, rt.devices().size());
-  std::size_t const devices = std::min(rt.devices().size(), count);
+  std::vector<samples::place> const places = team.places();
+  std::size_t const count = count_bands(chosen, start, places.size());
+  std::size_t const devices = std::min(places.size(), count);
   field result = start;
-  double const seconds =
-      compute(rt, chosen, make_bands(start.rows, start.columns, count, devices), start, result);
-  bool right = !chosen.verifies || verify(start, result, chosen);
-  if (!chosen.output.empty()) { write_png(chosen.output, result); }
-  if (chosen.compares) {
-    right = compare(rt, start,
-                    {.steps = chosen.steps,
-                     .bands = count,
-                     .alpha = chosen.alpha,
-                     .repeated = chosen.repeated}) &&
-            right;
-  }
-  std::printf("heat: %zu x %zu, %zu step%s, %zu device%s, %.3g s, %.1f GB/s\n", start.rows,
-              start.columns, chosen.steps, chosen.steps == 1 ? "" : "s", devices,
-              devices == 1 ? "" : "s", seconds, gigabytes(start, chosen.steps) / seconds);
-  return right ? 0 : wrong;
+  double const seconds = compute(
+      team, chosen, make_bands(start.rows, start.columns, count, std::span{places}.first(devices)),
+      start, result);
+  return team.on_first([&] {
+    bool right = !chosen.verifies || verify(start, result, chosen);
+    if (!chosen.output.empty()) { write_png(chosen.output, result); }
+    if (chosen.compares) {
+      right = compare(team.runtime(), start,
+                      {.steps = chosen.steps,
+                       .bands = count,
+                       .alpha = chosen.alpha,
+                       .repeated = chosen.repeated}) &&
+              right;
+    }
+    std::printf("heat: %zu x %zu, %zu step%s, %s%zu device%s, %.3g s, %.1f GB/s\n", start.rows,
+                start.columns, chosen.steps, chosen.steps == 1 ? "" : "s",
+                team.ranks_text().c_str(), devices, devices == 1 ? "" : "s", seconds,
+                gigabytes(start, chosen.steps) / seconds);
+    return right ? 0 : wrong;
+  });
 }
 
 }  // namespace
@@ -125,8 +134,19 @@ int run(options const& chosen) {
 int main(int count, char** arguments) {
   command_line const line = parse(count, arguments);
   if (line.exit_status >= 0) { return line.exit_status; }
+  options const& chosen = line.chosen;
   try {
-    return run(line.chosen);
+    if (chosen.compares && chosen.steps == 0) {
+      throw std::runtime_error("--compare: there is nothing to measure, because --steps is 0");
+    }
+    field const start =
+        chosen.input.empty() ? make_field(chosen.rows, chosen.columns) : read_field(chosen.input);
+    auto const program = [&](samples::team const& team) { return run(chosen, start, team); };
+    if (chosen.uses_mpi) {
+      return samples::run_over_mpi("heat", chosen.devices, program, not_done);
+    }
+    flotilla::runtime rt{{.devices = chosen.devices}};
+    return program(samples::team{rt});
   } catch (std::exception const& why) {
     std::fprintf(stderr, "heat: %s\n", why.what());
     return not_done;

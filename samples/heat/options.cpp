@@ -86,6 +86,7 @@ command_line parse(int count, char** arguments) {
       ->transform(CLI::AsSizeValue(false));
   app.add_flag("--compare", chosen.compares,
                "Also measure a copy, and the same kernel with streams and events by hand");
+  app.add_flag("--mpi", chosen.uses_mpi, "Compute over the ranks of an MPI program (mpirun)");
   app.add_flag("--verify", chosen.verifies, "Compare the result with a serial computation");
   try {
     app.parse(count, arguments);

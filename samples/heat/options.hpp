@@ -18,7 +18,7 @@ struct options {
   float alpha = 0.25f;
   std::string input{}, output{};  ///< empty: a generated field, no picture
   std::size_t memory_limit = std::numeric_limits<std::size_t>::max();
-  bool compares = false, verifies = false;
+  bool compares = false, verifies = false, uses_mpi = false;
 };
 
 /// What `parse` found. If `exit_status` is not negative, the program must end with it.

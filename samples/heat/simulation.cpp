@@ -6,23 +6,27 @@
 
 namespace heat {
 
-simulation::simulation(flotilla::runtime& rt, flotilla::flow& flow, std::vector<band> const& bands,
-                       float alpha, std::size_t repeated)
-    : rt_(rt),
+simulation::simulation(samples::team const& team, flotilla::flow& flow,
+                       std::vector<band> const& bands, float alpha, std::size_t repeated)
+    : team_(team),
       flow_(flow),
-      kernel_(rt.load(heat_kernels).kernel(heat_kernels.heat_step)),
+      kernel_(team.runtime().load(heat_kernels).kernel(heat_kernels.heat_step)),
       alpha_(alpha),
       repeated_(repeated),
       order_(order_of(bands)) {
   for (band const& each : bands) {
-    parts_.push_back({each, {make_state(flow, each.shape), make_state(flow, each.shape)}});
+    parts_.push_back({each, {make_state(flow, each), make_state(flow, each)}});
   }
 }
 
-simulation::band_state simulation::make_state(flotilla::flow& flow, band_shape const& shape) {
-  return {.rows = {flow, {shape.rows, shape.columns}, "band"},
-          .first = {flow, {shape.columns}, "first row"},
-          .last = {flow, {shape.columns}, "last row"}};
+simulation::band_state simulation::make_state(flotilla::flow& flow, band const& of) {
+  band_state made{.rows = {flow, {of.shape.rows, of.shape.columns}, "band"},
+                  .first = {flow, {of.shape.columns}, "first row"},
+                  .last = {flow, {of.shape.columns}, "last row"}};
+  made.rows.set_owner(of.home.rank);
+  made.first.set_owner(of.home.rank);
+  made.last.set_owner(of.home.rank);
+  return made;
 }
 
 void simulation::start(field const& from) {
@@ -37,7 +41,7 @@ void simulation::start(field const& from) {
                       std::copy_n(values, first.size(), first.data);
                       std::copy_n(values + rows.size() - last.size(), last.size(), last.data);
                     });
-    state.rows.prefetch_to(flotilla::device_ordinal{each.where.device});
+    if (is_here(each)) { state.rows.prefetch_to(each.where.home.device); }
   }
   wait();
 }
@@ -58,8 +62,8 @@ void simulation::step() {
   now_ = 1 - now_;
 }
 
-// No line here copies an edge or says what must wait: the flow infers it from what a task reads and
-// writes.
+// No line here copies an edge, sends it to another rank, or says what must wait: the flow infers it
+// from what a task reads and writes.
 void simulation::submit(std::size_t index) {
   part& here = parts_[index];
   band_shape const& shape = here.where.shape;
@@ -72,16 +76,20 @@ void simulation::submit(std::size_t index) {
   flow_.post(kernel_.with_shape({blocks.x, blocks.y}, {threads_per_block})(
                  read(from.rows), read(above), read(below), write(to.rows), write(to.first),
                  write(to.last), shape, alpha_),
-             {.device = flotilla::device_ordinal{here.where.device}, .label = "step"});
+             {.device = here.where.home.device, .label = "step"});
 }
 
 void simulation::check() {
   // If a step failed, the edges that it should have written are lost, and so are those of all later
   // steps of its band. `host` throws the error.
-  for (part& each : parts_) { static_cast<void>(each.states[now_].first.host()); }
+  for (part& each : parts_) {
+    if (is_here(each)) { static_cast<void>(each.states[now_].first.host()); }
+  }
 }
 
 void simulation::copy_to(field& to) {
+  for (part& each : parts_) { each.states[now_].rows.set_owner(0); }
+  if (!team_.is_first()) { return; }
   for (part& each : parts_) { each.states[now_].rows.prefetch_to_host(); }
   for (part& each : parts_) {
     auto const rows = each.states[now_].rows.host();

@@ -10,6 +10,7 @@
 
 #include <flotilla/flotilla.hpp>
 
+#include "../team/team.hpp"
 #include "bands.hpp"
 #include "field.hpp"
 #include "heat_kernels.hpp"
@@ -21,11 +22,13 @@ namespace heat {
 /// Each band has its data twice: a step reads one of them and writes the other. The first and the
 /// last row of a band exist once more, as data of their own. The neighbours read only these edges,
 /// so only single rows move between devices.
+///
+/// Over several ranks, each rank owns the data of its bands, so a step of a band runs there.
 class simulation {
  public:
   /// @param alpha     See `relax`.
   /// @param repeated  The steps of an iteration of flow::repeat, an even number; 0: no iterations.
-  simulation(flotilla::runtime& rt, flotilla::flow& flow, std::vector<band> const& bands,
+  simulation(samples::team const& team, flotilla::flow& flow, std::vector<band> const& bands,
              float alpha, std::size_t repeated);
 
   /// Copies a field to the devices, and waits until it is there.
@@ -35,10 +38,10 @@ class simulation {
   /// Submits the tasks of `steps` steps.
   void advance(std::size_t steps);
   /// Waits for all tasks.
-  void wait() { rt_.wait_idle(); }
-  /// Throws the error of a step that has failed.
+  void wait() { team_.wait_idle(); }
+  /// Throws the error of a step of this rank that has failed.
   void check();
-  /// Waits for all steps, and copies the temperatures to `to`.
+  /// Waits for all steps, and copies the temperatures to `to` on rank 0.
   void copy_to(field& to);
 
  private:
@@ -54,12 +57,13 @@ class simulation {
   using step_kernel =
       decltype(std::declval<flotilla::program const&>().kernel(heat_kernels_image::heat_step));
 
-  static band_state make_state(flotilla::flow& flow, band_shape const& shape);
+  static band_state make_state(flotilla::flow& flow, band const& of);
+  [[nodiscard]] bool is_here(part const& of) const { return of.where.home.rank == team_.rank(); }
   /// Submits the tasks of one step.
   void step();
   void submit(std::size_t band_index);
 
-  flotilla::runtime& rt_;
+  samples::team const team_;
   flotilla::flow& flow_;
   step_kernel kernel_;
   float const alpha_;
