@@ -38,10 +38,16 @@ void factorize(tile_operations<T>& operations, tile_matrix<T>& a,
       operations.multiply(a.at(i, k), a.at(j, k), a.at(i, j), on(j, priority));
     }
   };
+  // Without this, each rank would keep copies of the whole factor.
+  auto const collect = [&](std::size_t k) {
+    for (std::size_t i = k; i < count; ++i) { a.at(i, k).collect(); }
+  };
   for (std::size_t begin = 0; begin < count; begin += panel) {
     std::size_t const end = std::min(count, begin + panel);
+    bool const is_last = end == count;
     for (std::size_t k = 0; k < begin; ++k) {
       for (std::size_t j = begin; j < end; ++j) { update(j, k, 0); }
+      if (is_last) { collect(k); }
     }
     for (std::size_t k = begin; k < end; ++k) {
       operations.factor(a.at(k, k), infos[k], on(k, first));
@@ -50,6 +56,7 @@ void factorize(tile_operations<T>& operations, tile_matrix<T>& a,
       }
       // The next column first, because the next step waits for it.
       for (std::size_t j = k + 1; j < end; ++j) { update(j, k, j == k + 1 ? soon : 0); }
+      if (is_last) { collect(k); }
     }
   }
 }

@@ -4,6 +4,7 @@
 // Flows over several ranks: where tasks run, and how data get there.
 
 #include <atomic>
+#include <set>
 
 #include "ranks/ranks_fixture.hpp"
 
@@ -135,6 +136,45 @@ TEST(RanksFlow, ManyRanksReadTheSame) {
     if (here.rank() == 0) { sent_by_owner = here.all.counters().transfers_sent; }
   });
   EXPECT_EQ(sent_by_owner, 12u) << "the owner sends to four ranks in each round";
+}
+
+// requirement: copies that `collect` ends give their memory to others, and are sent again
+TEST(RanksFlow, CollectingEndsCopies) {
+  constexpr std::uint32_t count = 40;
+  expect_on_ranks(2, {}, [](rank_program& here) {
+    flow all{here.all};
+    std::vector<word_data> sent;
+    std::set<std::uint32_t const*> places;  // on rank 1
+    std::uint32_t sum = 0;
+    auto const look = [&](word_data& which) {
+      auto const add = [&](view<std::uint32_t const> in) {
+        places.insert(in.data);
+        sum += in(63);
+      };
+      ticket const seen = all.submit_host(uses(read(which)), add, {.rank = 1});
+      if (seen.valid()) { seen.wait(); }
+    };
+    for (std::uint32_t i = 0; i < count; ++i) {
+      sent.emplace_back(all, std::array<std::size_t, 1>{64}, "sent");
+      all.post_host(uses(write(sent.back())), [i](view<std::uint32_t> out) { out(63) = i; });
+      look(sent.back());
+      sent.back().collect();
+    }
+    bool const is_reader = here.rank() == 1;
+    EXPECT_EQ(sum, is_reader ? count * (count - 1) / 2 : 0);
+    if (is_reader) {
+      EXPECT_LE(places.size(), 4u) << "memory of copies that have ended is used again";
+    }
+    sum = 0;
+    look(sent[7]);  // sent again
+    look(sent[7]);  // kept
+    all.post_host(uses(update(sent[7])), [](view<std::uint32_t> out) { out(63) *= 2; });
+    look(sent[7]);
+    EXPECT_EQ(sum, is_reader ? 28u : 0u);
+    here.all.wait_idle();
+    std::uint64_t const sent_here = here.all.counters().transfers_sent;
+    EXPECT_EQ(sent_here, is_reader ? 0u : count + 2) << "a copy that has ended is sent again";
+  });
 }
 
 // requirement: task_options::device is a device of the rank of the task; others need not have it

@@ -66,7 +66,7 @@ class random_ranks {
     auto const salt = static_cast<std::uint32_t>(below(1000));
     task_options options;
     if (below(3) == 0) { options.rank = some_rank(); }
-    switch (below(6)) {
+    switch (below(7)) {
       case 0:
       case 1:
         if (to == a || to == b) { return; }
@@ -89,6 +89,7 @@ class random_ranks {
             options);
         for (std::uint32_t& each : expected_[to]) { each = each * 5 + salt; }
         return;
+      case 5: return at(to).collect();  // ends copies
       default:
         if (to >= tile_count) { singles_[to - tile_count].set_owner(some_rank()); }
         return;

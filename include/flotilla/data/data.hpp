@@ -156,8 +156,13 @@ class data {
   /// Makes another rank the owner, which gets the contents. Collective.
   /// @throws invalid_argument  There is no such rank, or the data are divided. @throws rank_failed
   void set_owner(int rank) { detail::set_owner(*checked(), rank); }
-  /// Brings the tiles that have ended to the owner of the data, so that it can call `host`.
-  /// Collective. @throws invalid_argument  Tiles exist. @throws rank_failed
+  /// Makes the owner of the data the only rank that has them. Collective.
+  /// - Tiles that have ended are brought to the owner, so that it can call `host`.
+  /// - Copies on other ranks end, which these would otherwise keep until a task changes the data,
+  ///   or the data end. Their memory serves other data of the flow as soon as the tasks that use it
+  ///   have ended. This needs no message. If a task reads the data later, they are sent again.
+  /// Does nothing in a flow without a cluster.
+  /// @throws invalid_argument  Tiles exist. @throws rank_failed
   void collect() { detail::collect(*checked()); }
 
   [[nodiscard]] bool valid() const noexcept { return state_ != nullptr; }

@@ -94,7 +94,7 @@ void residency::release(detail::datum& which, place where) noexcept {
   replica& here = which.at(where);
   place_memory& memory = memories_[where.index()];
   memory.residents().remove(which);
-  bool const is_of_flow = here.memory.owned.range().address() != 0;
+  bool const is_of_flow = here.memory.is_of_flow();
   try {
     block unused = mover_.take_memory(here);
     if (is_of_flow) { memory.put(which.bytes, std::move(unused)); }
@@ -106,7 +106,7 @@ void residency::discard(detail::datum& which, place where) noexcept {
   place_memory& memory = memories_[where.index()];
   memory.residents().remove(which);
   mover_.set_writer(here, nullptr);
-  if (here.memory.owned.range().address() != 0) { memory.forget(which.bytes); }
+  if (here.memory.is_of_flow()) { memory.forget(which.bytes); }
   here.memory = {};  // the destructor of the block frees the memory
   here.users.clear();
   here.is_valid = false;

@@ -63,6 +63,8 @@ struct block {
   /// Tasks that may still use the memory for other data.
   std::vector<task_id> last_users{};
   [[nodiscard]] bool exists() const noexcept { return address != 0; }
+  /// Returns whether the flow has allocated the memory for these data.
+  [[nodiscard]] bool is_of_flow() const noexcept { return owned.range().address() != 0; }
 };
 
 /// One copy of data: its memory at one place, and the tasks that use this memory.

@@ -48,9 +48,13 @@ class rank_copies {
   /// A task on `rank` has changed the data. The owner gets them, too.
   void change(int rank) {
     ++version_;
+    drop();
+    if (rank != owner()) { holders_.push_back(rank); }
+  }
+  /// Only the owner keeps the contents.
+  void drop() noexcept {
     is_marked_.clear();
     holders_.resize(1);
-    if (rank != owner()) { holders_.push_back(rank); }
   }
   /// Makes another rank, which has the contents, the owner.
   void set_owner(int rank) noexcept {

@@ -106,8 +106,13 @@ void rank_flow::collect(detail::datum& whole) {
   exchange_.cluster().check_open();
   check_undivided(whole);
   or_fail([&] {
-    until_done(whole.label,
-               [&] { return whole.tiles == nullptr ? obstacle{} : exchange_.collect(whole, {}); });
+    until_done(whole.label, [&]() -> obstacle {
+      if (whole.tiles != nullptr) {
+        if (obstacle const why = exchange_.collect(whole, {})) { return why; }
+      }
+      exchange_.drop_copies(whole);
+      return {};
+    });
   });
 }
 

@@ -54,6 +54,12 @@ void task_planner::commit(std::span<detail::datum_use const> uses,
   order_.commit(actual, task);
 }
 
+void task_planner::release_memory(detail::datum& which) noexcept {
+  for (std::size_t i = 0; i < which.replicas.size(); ++i) {
+    if (which.replicas[i].memory.is_of_flow()) { residency_.release(which, place::at(i)); }
+  }
+}
+
 void task_planner::count(std::span<detail::datum_use const> uses, place where,
                          std::size_t copies) noexcept {
   std::size_t reads = 0;

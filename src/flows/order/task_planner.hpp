@@ -49,6 +49,8 @@ class task_planner {
                                             int priority);
   /// Ends the partial results of data, if there are any. Tasks may still use them.
   void discard_reduction(detail::datum& which) noexcept { reducer_.discard(which); }
+  /// Gives the memory that the flow has allocated for data to other data. Tasks may still use it.
+  void release_memory(detail::datum& which) noexcept;
   /// Counts hits and misses of a task that was submitted, or of a prefetch.
   /// @param copies  The number of copies of all calls of `prepare` for the task.
   void count(std::span<detail::datum_use const> uses, place where, std::size_t copies) noexcept;

@@ -33,10 +33,6 @@ namespace {
   return made;
 }
 
-[[nodiscard]] bool is_of_flow(block const& memory) noexcept {
-  return memory.owned.range().address() != 0;
-}
-
 }  // namespace
 
 std::unique_ptr<datum> tiler::make_tile(datum& whole, triple const& number, triple const& tile,
@@ -96,7 +92,7 @@ obstacle tiler::divide(datum& whole, triple const& tile, tile_list& made) {
     if (i == where.index()) { continue; }
     // Memory of the application stays.
     whole.replicas[i].is_valid = false;
-    if (is_of_flow(whole.replicas[i].memory)) { residents_.release(whole, place::at(i)); }
+    if (whole.replicas[i].memory.is_of_flow()) { residents_.release(whole, place::at(i)); }
   }
   residents_.memory(where).residents().remove(whole);
   mover_.set_writer(here, nullptr);
@@ -169,7 +165,7 @@ obstacle tiler::join(datum& whole, int priority) {
   }
   replica& here = whole.at(where);
   if (obstacle const why = mover_.shorten(here.memory.last_users, whole)) { return why; }
-  if (!where.is_host() && is_of_flow(here.memory)) {
+  if (!where.is_host() && here.memory.is_of_flow()) {
     residents_.memory(where).residents().add(whole);
   }
   here.is_valid = whole.has_contents;

@@ -118,7 +118,13 @@ obstacle rank_exchange::bring(std::span<datum_use const> uses, int to,
 void rank_exchange::invalidate(datum& which) noexcept {
   planner_.log().note_change("another rank changes data");
   for (replica& each : which.replicas) { each.is_valid = false; }
-  which.has_contents = true;  // on another rank
+}
+
+void rank_exchange::drop_copies(datum& which) noexcept {
+  which.ranks->drop();
+  if (rank() == which.ranks->owner()) { return; }
+  invalidate(which);
+  planner_.release_memory(which);
 }
 
 obstacle rank_exchange::contribute(datum& which, task_options const& options) {
@@ -149,7 +155,9 @@ obstacle rank_exchange::take_home(std::span<datum_use const> uses, int by,
     // The result of a reduction is on the owner only.
     which.ranks->change(reduces ? owner : by);
     bool const is_here = rank() == owner || (rank() == by && !reduces);
-    if (!is_here) { invalidate(which); }
+    if (is_here) { continue; }
+    invalidate(which);
+    which.has_contents = true;  // on another rank
   }
   return {};
 }

@@ -55,6 +55,8 @@ class rank_exchange {
   [[nodiscard]] obstacle move(detail::datum& which, int to);
   /// Brings the tiles of data that have ended to the owner of the whole data, and joins them.
   [[nodiscard]] obstacle collect(detail::datum& whole, task_options const& options);
+  /// Ends the copies on other ranks than the owner. Tasks may still use them.
+  void drop_copies(detail::datum& which) noexcept;
 
  private:
   /// Submits this rank's part of a copy between two ranks, if it takes part.
