@@ -54,12 +54,16 @@ module flotilla
   integer(c_int), parameter, public :: flotilla_health_quarantined = 4
   integer(c_int), parameter, public :: flotilla_health_retired = 5
   integer(c_int), parameter, public :: flotilla_any_device = -1
+  integer(c_int), parameter, public :: flotilla_any_rank = -1
   integer(c_int), parameter, public :: flotilla_host = -2
   integer(c_int), parameter, public :: flotilla_access_read = 0
   integer(c_int), parameter, public :: flotilla_access_write = 1
   integer(c_int), parameter, public :: flotilla_access_update = 2
   integer(c_int), parameter, public :: flotilla_access_commute = 3
   integer(c_int), parameter, public :: flotilla_access_reduce = 4
+  integer(c_int), parameter, public :: flotilla_transport_main_only = 0
+  integer(c_int), parameter, public :: flotilla_transport_serialized = 1
+  integer(c_int), parameter, public :: flotilla_transport_multiple = 2
   integer(c_int), parameter, public :: flotilla_log_error = 0
   integer(c_int), parameter, public :: flotilla_log_warning = 1
   integer(c_int), parameter, public :: flotilla_log_info = 2
@@ -92,6 +96,10 @@ module flotilla
   end type
 
   type, public, bind(c) :: flotilla_recording
+    integer(c_int64_t) :: id = 0
+  end type
+
+  type, public, bind(c) :: flotilla_cluster
     integer(c_int64_t) :: id = 0
   end type
 
@@ -191,7 +199,7 @@ module flotilla
   end type
 
   type, public, bind(c) :: flotilla_task_options
-    integer(c_size_t) :: size = 80
+    integer(c_size_t) :: size = 88
     integer(c_int) :: device = FLOTILLA_ANY_DEVICE
     integer(c_int) :: priority = 0
     type(c_ptr) :: label = c_null_ptr
@@ -202,6 +210,8 @@ module flotilla
     integer(c_int) :: alone = 0
     integer(c_int64_t) :: timeout_ns = 0
     integer(c_int) :: repeatable = 0
+    integer(c_int) :: unused = 0
+    integer(c_int) :: rank = FLOTILLA_ANY_RANK
   end type
 
   type, public, bind(c) :: flotilla_shape
@@ -270,6 +280,41 @@ module flotilla
     integer(c_int) :: access = 0
     type(c_ptr) :: reduction = c_null_ptr
     type(flotilla_argument) :: argument = flotilla_argument()
+  end type
+
+  type, public, bind(c) :: flotilla_transport_event
+    integer(c_int) :: request = 0
+    integer(c_int) :: source = 0
+    integer(c_size_t) :: bytes = 0
+    integer(c_int) :: status = 0
+  end type
+
+  type, public, bind(c) :: flotilla_transport
+    integer(c_size_t) :: size = 96
+    type(c_ptr) :: self = c_null_ptr
+    integer(c_int) :: rank = 0
+    integer(c_int) :: ranks = 1
+    integer(c_int) :: world_ranks = 1
+    integer(c_int) :: local_rank = 0
+    integer(c_int) :: local_ranks = 1
+    integer(c_int8_t) :: threads = FLOTILLA_TRANSPORT_SERIALIZED
+    type(c_ptr) :: library = c_null_ptr
+    type(c_funptr) :: isend = c_null_funptr
+    type(c_funptr) :: irecv = c_null_funptr
+    type(c_funptr) :: testsome = c_null_funptr
+    type(c_funptr) :: cancel = c_null_funptr
+    type(c_funptr) :: describe = c_null_funptr
+    type(c_funptr) :: close = c_null_funptr
+  end type
+
+  type, public, bind(c) :: flotilla_cluster_counters
+    integer(c_size_t) :: size = 56
+    integer(c_int64_t) :: messages_sent = 0
+    integer(c_int64_t) :: messages_received = 0
+    integer(c_int64_t) :: transfers_sent = 0
+    integer(c_int64_t) :: transfers_received = 0
+    integer(c_int64_t) :: bytes_sent = 0
+    integer(c_int64_t) :: bytes_received = 0
   end type
 
   type, public, bind(c) :: flotilla_trace_options
@@ -798,6 +843,87 @@ module flotilla
       type(c_ptr), value :: user
       integer(c_int) :: got
     end function
+    function flotilla_cluster_create(rt, via, made) result(got) bind(c)
+      import
+      type(flotilla_runtime), value :: rt
+      type(flotilla_transport), intent(in), optional :: via
+      type(flotilla_cluster), intent(inout), optional :: made
+      integer(c_int) :: got
+    end function
+    function flotilla_cluster_destroy(cluster) result(got) bind(c)
+      import
+      type(flotilla_cluster), value :: cluster
+      integer(c_int) :: got
+    end function
+    function flotilla_cluster_rank(cluster, rank, ranks) result(got) bind(c)
+      import
+      type(flotilla_cluster), value :: cluster
+      integer(c_int), intent(inout), optional :: rank
+      integer(c_int), intent(inout), optional :: ranks
+      integer(c_int) :: got
+    end function
+    function flotilla_cluster_exclusive(cluster, function, user) result(got) bind(c)
+      import
+      type(flotilla_cluster), value :: cluster
+      type(c_funptr), value :: function
+      type(c_ptr), value :: user
+      integer(c_int) :: got
+    end function
+    function flotilla_cluster_wait_idle(cluster) result(got) bind(c)
+      import
+      type(flotilla_cluster), value :: cluster
+      integer(c_int) :: got
+    end function
+    function flotilla_cluster_finish(cluster) result(got) bind(c)
+      import
+      type(flotilla_cluster), value :: cluster
+      integer(c_int) :: got
+    end function
+    function flotilla_cluster_fail(cluster, why) result(got) bind(c)
+      import
+      type(flotilla_cluster), value :: cluster
+      character(kind=c_char), intent(in), optional :: why(*)
+      integer(c_int) :: got
+    end function
+    function flotilla_cluster_get_counters(cluster, counters) result(got) bind(c)
+      import
+      type(flotilla_cluster), value :: cluster
+      type(flotilla_cluster_counters), intent(inout), optional :: counters
+      integer(c_int) :: got
+    end function
+    function flotilla_flow_create_over(cluster, options, made) result(got) bind(c)
+      import
+      type(flotilla_cluster), value :: cluster
+      type(flotilla_flow_options), intent(in), optional :: options
+      type(flotilla_flow), intent(inout), optional :: made
+      integer(c_int) :: got
+    end function
+    function flotilla_data_owner(data, rank) result(got) bind(c)
+      import
+      type(flotilla_data), value :: data
+      integer(c_int), intent(inout), optional :: rank
+      integer(c_int) :: got
+    end function
+    function flotilla_data_set_owner(data, rank) result(got) bind(c)
+      import
+      type(flotilla_data), value :: data
+      integer(c_int), value :: rank
+      integer(c_int) :: got
+    end function
+    function flotilla_data_collect(data) result(got) bind(c)
+      import
+      type(flotilla_data), value :: data
+      integer(c_int) :: got
+    end function
+    function flotilla_data_divide_among(data, tile, owners, tiles, count) result(got) bind(c)
+      import
+      type(flotilla_data), value :: data
+      type(flotilla_shape_of_data), value :: tile
+      integer(c_int), intent(in), optional :: owners(*)
+      type(flotilla_data), intent(inout), optional :: tiles(*)
+      integer(c_size_t), value :: count
+      integer(c_int) :: got
+    end function
     function flotilla_trace_begin(rt, options, made) result(got) bind(c)
       import
       type(flotilla_runtime), value :: rt
@@ -897,6 +1023,19 @@ module flotilla
   public :: flotilla_flow_submit_function
   public :: flotilla_flow_submit_host
   public :: flotilla_flow_repeat
+  public :: flotilla_cluster_create
+  public :: flotilla_cluster_destroy
+  public :: flotilla_cluster_rank
+  public :: flotilla_cluster_exclusive
+  public :: flotilla_cluster_wait_idle
+  public :: flotilla_cluster_finish
+  public :: flotilla_cluster_fail
+  public :: flotilla_cluster_get_counters
+  public :: flotilla_flow_create_over
+  public :: flotilla_data_owner
+  public :: flotilla_data_set_owner
+  public :: flotilla_data_collect
+  public :: flotilla_data_divide_among
   public :: flotilla_trace_begin
   public :: flotilla_trace_end
   public :: flotilla_set_log_level

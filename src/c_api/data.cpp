@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: The flotilla authors
 // SPDX-License-Identifier: Apache-2.0
+#include <flotilla/c/cluster.h>
 #include <flotilla/c/data.h>
 
 #include <algorithm>
@@ -128,8 +129,9 @@ std::size_t count_tiles(std::vector<std::size_t> const& whole, std::span<std::si
   return count;
 }
 
-void divide(held_data& whole, flotilla_shape_of_data const& tile, flotilla_data* tiles,
-            std::size_t count) {
+/// @param owners  The rank of each tile. Empty: the owner of the data.
+void divide(held_data& whole, flotilla_shape_of_data const& tile, std::span<int const> owners,
+            flotilla_data* tiles, std::size_t count) {
   check_not_null(tiles, "tiles");
   checked_shape const shape = checked(tile, "tile");
   std::vector<std::size_t> const& each = shape.extents;
@@ -146,11 +148,12 @@ void divide(held_data& whole, flotilla_shape_of_data const& tile, flotilla_data*
                                                       std::to_string(count));
   }
   auto extents = tile_extents(whole.extents, each);
-  auto made = detail::divide(*whole.state, each);
+  auto made = detail::divide(*whole.state, each, owners);
   std::size_t added = 0;
   try {
     for (; added < count; ++added) {
-      add({whole.owner, std::move(made[added]), whole.object_bytes, std::move(extents[added])},
+      add({whole.owner, whole.of_cluster, std::move(made[added]), whole.object_bytes,
+           std::move(extents[added])},
           tiles[added]);
     }
   } catch (...) {
@@ -183,27 +186,6 @@ void set_place(flotilla_view& to, detail::placed_data const& at,
 
 using namespace flotilla::c_api;
 
-flotilla_status flotilla_flow_create(flotilla_runtime rt, flotilla_flow_options const* options,
-                                     flotilla_flow* made) {
-  return guarded("flotilla_flow_create", [&] {
-    required(made, "made").id = 0;
-    held_runtime& owner = object(rt);
-    flotilla::flow_options converted;
-    if (options != nullptr) {
-      check_size(*options, "flotilla_flow_options");
-      if (options->memory_limit != 0) { converted.memory_limit = options->memory_limit; }
-    }
-    made->id = flow_table::get().add({owner, flotilla::flow{owner.rt, converted}});
-    owner.flows.fetch_add(1);
-  });
-}
-
-flotilla_status flotilla_flow_destroy(flotilla_flow flow) {
-  return guarded("flotilla_flow_destroy", [&] {
-    end_object(flow_table::get(), flow.id, kinds::flow, &held_runtime::flows);
-  });
-}
-
 flotilla_status flotilla_data_create(flotilla_flow flow, flotilla_shape_of_data shape,
                                      flotilla_place const* contents, char const* label,
                                      flotilla_data* made) {
@@ -218,7 +200,7 @@ flotilla_status flotilla_data_create(flotilla_flow flow, flotilla_shape_of_data 
                                            {nullptr, std::nullopt, of.object_bytes, of.extents,
                                             flotilla::detail::host_memory::pageable},
                                            name)};
-    add({owner.owner, std::move(state), of.object_bytes, of.extents}, *made);
+    add({owner.owner, owner.of_cluster, std::move(state), of.object_bytes, of.extents}, *made);
   });
 }
 
@@ -227,7 +209,7 @@ flotilla_status flotilla_token_create(flotilla_flow flow, char const* label, flo
     required(made, "made").id = 0;
     held_flow& owner = object(flow);
     datum_pointer state{flotilla::detail::make_token(owner.held, label == nullptr ? "" : label)};
-    add({owner.owner, std::move(state)}, *made);
+    add({owner.owner, owner.of_cluster, std::move(state)}, *made);
   });
 }
 
@@ -239,7 +221,31 @@ flotilla_status flotilla_data_destroy(flotilla_data data) {
 flotilla_status flotilla_data_divide(flotilla_data data, flotilla_shape_of_data tile,
                                      flotilla_data* tiles, size_t count) {
   return guarded("flotilla_data_divide",
-                 [&] { divide(data_with_memory(data), tile, tiles, count); });
+                 [&] { divide(data_with_memory(data), tile, {}, tiles, count); });
+}
+
+flotilla_status flotilla_data_divide_among(flotilla_data data, flotilla_shape_of_data tile,
+                                           int const* owners, flotilla_data* tiles, size_t count) {
+  return guarded("flotilla_data_divide_among", [&] {
+    check_not_null(owners, "owners");
+    divide(data_with_memory(data), tile, {owners, count}, tiles, count);
+  });
+}
+
+flotilla_status flotilla_data_owner(flotilla_data data, int* rank) {
+  return guarded("flotilla_data_owner", [&] {
+    required(rank, "rank") = flotilla::detail::rank_of_owner(*object(data).state);
+  });
+}
+
+flotilla_status flotilla_data_set_owner(flotilla_data data, int rank) {
+  return guarded("flotilla_data_set_owner",
+                 [&] { flotilla::detail::set_owner(*data_with_memory(data).state, rank); });
+}
+
+flotilla_status flotilla_data_collect(flotilla_data data) {
+  return guarded("flotilla_data_collect",
+                 [&] { flotilla::detail::collect(*data_with_memory(data).state); });
 }
 
 flotilla_status flotilla_data_to_host(flotilla_data data, int change, flotilla_view* view) {

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: The flotilla authors
 // SPDX-License-Identifier: Apache-2.0
+#include <flotilla/c/cluster.h>
 #include <flotilla/c/flow.h>
 
 #include <cstddef>
@@ -24,6 +25,20 @@
 namespace flotilla::c_api {
 
 namespace {
+
+flow_options flow_options_of(flotilla_flow_options const* given) {
+  flow_options made;
+  if (given == nullptr) { return made; }
+  check_size(*given, "flotilla_flow_options");
+  if (given->memory_limit != 0) { made.memory_limit = given->memory_limit; }
+  return made;
+}
+
+void add(held_flow&& made, flotilla_flow& to) {
+  held_runtime& owner = made.owner;
+  to.id = flow_table::get().add(std::move(made));
+  owner.flows.fetch_add(1);
+}
 
 /// A function of the program as the body of a task that uses data.
 class data_function {
@@ -95,13 +110,16 @@ void submit_to_flow(flotilla_task_options const* options, flotilla_ticket* ticke
   task_options converted;
   if (options != nullptr) { converted = options_of(*options); }
   if (ticket == nullptr) { return submit_task(converted, static_cast<flotilla::ticket*>(nullptr)); }
+  bool runs_here = true;
   hand_out(
       [&] {
         flotilla::ticket made;
         submit_task(converted, &made);
+        runs_here = made.valid();
         return made;
       },
       *ticket);
+  if (!runs_here) { ticket_table::get().remove(std::exchange(ticket->id, 0)); }
 }
 
 /// The pointer of the program and the function that destroys it, as the caller gave them.
@@ -145,6 +163,31 @@ flotilla_status submit_data_function(char const* name, flotilla_flow flow,
 }  // namespace flotilla::c_api
 
 using namespace flotilla::c_api;
+
+flotilla_status flotilla_flow_create(flotilla_runtime rt, flotilla_flow_options const* options,
+                                     flotilla_flow* made) {
+  return guarded("flotilla_flow_create", [&] {
+    required(made, "made").id = 0;
+    held_runtime& owner = object(rt);
+    add({owner, nullptr, flotilla::flow{owner.rt, flow_options_of(options)}}, *made);
+  });
+}
+
+flotilla_status flotilla_flow_create_over(flotilla_cluster cluster,
+                                          flotilla_flow_options const* options,
+                                          flotilla_flow* made) {
+  return guarded("flotilla_flow_create_over", [&] {
+    required(made, "made").id = 0;
+    held_cluster& over = object(cluster);
+    add({over.owner, over.users, flotilla::flow{over.held, flow_options_of(options)}}, *made);
+  });
+}
+
+flotilla_status flotilla_flow_destroy(flotilla_flow flow) {
+  return guarded("flotilla_flow_destroy", [&] {
+    end_object(flow_table::get(), flow.id, kinds::flow, &held_runtime::flows);
+  });
+}
 
 flotilla_status flotilla_flow_submit_launch(flotilla_flow flow, flotilla_kernel kernel,
                                             flotilla_shape shape, flotilla_use const* arguments,

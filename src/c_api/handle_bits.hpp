@@ -17,7 +17,8 @@ enum class kinds : std::uint64_t {
   recording,
   flow,
   data,
-  trace
+  trace,
+  cluster
 };
 
 /// A handle consists of the kind of the object, the place of the object, and how often the place

@@ -26,6 +26,8 @@ namespace flotilla::c_api {
 template <class T, kinds Kind>
 class handle_table {
  public:
+  using value_type = T;
+
   /// The only table of this type. It is never destroyed, because destructors of static objects may
   /// use handles.
   [[nodiscard]] static handle_table& get() {

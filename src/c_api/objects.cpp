@@ -22,6 +22,7 @@ char const* name_of(kinds kind) noexcept {
     case kinds::flow: return "a flow";
     case kinds::data: return "data";
     case kinds::trace: return "a trace";
+    case kinds::cluster: return "a cluster";
   }
   return nullptr;
 }

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include <flotilla/flotilla.h>
+#include <flotilla/cluster/cluster.hpp>
 #include <flotilla/data/flow.hpp>
 #include <flotilla/kernel/untyped_kernel.hpp>
 #include <flotilla/memory/device_buffer.hpp>
@@ -34,11 +35,12 @@ struct held_runtime {
   explicit held_runtime(runtime_options options) : rt{std::move(options)} {}
 
   runtime rt;
-  bool is_being_destroyed = false;         // guarded by a mutex of flotilla_runtime_destroy
+  bool is_being_destroyed = false;         // guarded by the mutex of `destruction`
   std::atomic<std::size_t> buffers{0};     // how many buffers exist
   std::atomic<std::size_t> recordings{0};  // how many recordings exist
   std::atomic<std::size_t> flows{0};       // how many flows exist
   std::atomic<std::size_t> data{0};        // how many data, tiles and tokens exist
+  std::atomic<std::size_t> clusters{0};    // how many clusters exist
   std::atomic<std::size_t> traces{0};      // how many traces exist
   std::mutex mutex;                        // for what follows, and for the kernels of programs
   std::vector<std::uint64_t> programs;
@@ -74,14 +76,26 @@ struct held_buffer {
   std::variant<device_bytes, host_bytes> memory;
 };
 
+struct held_cluster {
+  held_cluster(held_runtime& of, transport const& via) : owner{of}, held{of.rt, via} {}
+
+  held_runtime& owner;  // exists as long as the cluster
+  cluster held;
+  bool is_being_destroyed = false;  // guarded by the mutex of `destruction`
+  // Each flow, and all data, of the cluster have a copy, so its use_count counts them.
+  std::shared_ptr<void> users = std::make_shared<char>();
+};
+
 struct held_flow {
-  held_runtime& owner;  // exists as long as the flow
+  held_runtime& owner;               // exists as long as the flow
+  std::shared_ptr<void> of_cluster;  // its `users`; null without a cluster
   flow held;
 };
 
 /// Data, a tile or a token.
 struct held_data {
-  held_runtime& owner;  // exists as long as the data
+  held_runtime& owner;               // exists as long as the data
+  std::shared_ptr<void> of_cluster;  // that of the flow
   std::unique_ptr<detail::datum, detail::datum_deleter> state;
   std::size_t object_bytes = 0;        // 0: a token
   std::vector<std::size_t> extents{};  // empty: a token
@@ -99,6 +113,7 @@ using kernel_table = handle_table<held_kernel, kinds::kernel>;
 using buffer_table = handle_table<held_buffer, kinds::buffer>;
 using recording_table = handle_table<held_recording, kinds::recording>;
 using flow_table = handle_table<held_flow, kinds::flow>;
+using cluster_table = handle_table<std::unique_ptr<held_cluster>, kinds::cluster>;
 using data_table = handle_table<held_data, kinds::data>;
 using trace_table = handle_table<held_trace, kinds::trace>;
 using ticket_table = handle_table<ticket, kinds::ticket>;
@@ -132,6 +147,9 @@ template <class Table>
 }
 [[nodiscard]] inline held_flow& object(flotilla_flow handle) {
   return object_of(flow_table::get(), handle.id, kinds::flow);
+}
+[[nodiscard]] inline held_cluster& object(flotilla_cluster handle) {
+  return *object_of(cluster_table::get(), handle.id, kinds::cluster);
 }
 [[nodiscard]] inline held_data& object(flotilla_data handle) {
   return object_of(data_table::get(), handle.id, kinds::data);

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "c_api/call.hpp"
+#include "c_api/destruction.hpp"
 #include "c_api/objects.hpp"
 
 namespace flotilla::c_api {
@@ -46,64 +47,17 @@ void remove_programs(held_runtime& of) noexcept {
 }
 
 /// @throws refused_call  Objects of the runtime exist.
-/// @param end  What the program must do with them.
-void refuse_if_any(std::atomic<std::size_t> const& count, char const* objects, char const* end) {
-  if (std::size_t const left = count.load(); left != 0) {
-    throw refused_call(FLOTILLA_STILL_USED, std::to_string(left) + " of its " + objects +
-                                                " exist; " + end + " them first");
-  }
-}
-
-/// @throws refused_call  Objects of the runtime exist.
 void refuse_if_used(held_runtime const& held) {
   refuse_if_any(held.buffers, "buffers", "free");
   refuse_if_any(held.recordings, "recordings", "destroy");
   refuse_if_any(held.data, "data", "destroy");
   refuse_if_any(held.flows, "flows", "destroy");
+  refuse_if_any(held.clusters, "clusters", "destroy");
   refuse_if_any(held.traces, "traces", "end");
 }
 
-/// The right of one call to destroy a runtime. The handle stays valid meanwhile, because functions
-/// of tasks use it, and for these the call waits. Another call that destroys the same runtime must
-/// not touch it: it could be gone at any time. So the search for the runtime, the claim and the
-/// removal lock one mutex.
-class destruction {
- public:
-  /// @throws refused_call  The runtime does not exist, or another call destroys it.
-  explicit destruction(flotilla_runtime handle) : handle_{handle} {
-    std::lock_guard const lock{mutex()};
-    held_ = &object(handle);
-    if (std::exchange(held_->is_being_destroyed, true)) {
-      throw refused_call(FLOTILLA_INVALID_HANDLE,
-                         "another call of flotilla_runtime_destroy is destroying this runtime");
-    }
-  }
-  ~destruction() {
-    std::lock_guard const lock{mutex()};
-    if (held_ != nullptr) { held_->is_being_destroyed = false; }
-  }
-  destruction(destruction const&) = delete;
-  destruction& operator=(destruction const&) = delete;
-
-  [[nodiscard]] held_runtime& held() const noexcept { return *held_; }
-  /// Makes the handle name no runtime, and returns the runtime.
-  [[nodiscard]] std::unique_ptr<held_runtime> take() noexcept {
-    std::lock_guard const lock{mutex()};
-    held_ = nullptr;
-    return std::move(*runtime_table::get().take(handle_.id));
-  }
-
- private:
-  [[nodiscard]] static std::mutex& mutex() noexcept {
-    static auto* const made = new std::mutex;  // destructors of static objects may destroy runtimes
-    return *made;
-  }
-  flotilla_runtime const handle_;
-  held_runtime* held_ = nullptr;  // null after `take`
-};
-
 void destroy(flotilla_runtime handle) {
-  destruction claimed{handle};
+  destruction claimed{runtime_table::get(), handle.id, kinds::runtime};
   refuse_if_used(claimed.held());
   try {
     claimed.held().rt.wait_idle();  // throws if the caller is inside a task: it cannot end then

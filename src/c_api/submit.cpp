@@ -43,7 +43,11 @@ task_options options_of(flotilla_task_options const& given) {
   if (given.size >= offsetof(flotilla_task_options, repeatable)) {
     made.deadline = deadline_in(given.timeout_ns);
   }
-  if (given.size >= sizeof given) { made.repeatable = given.repeatable != 0; }
+  // The size of a struct whose last member is `repeatable` includes bytes that have no value.
+  if (given.size >= offsetof(flotilla_task_options, unused)) {
+    made.repeatable = given.repeatable != 0;
+  }
+  if (given.size >= sizeof given) { made.rank = given.rank; }
   return made;
 }
 

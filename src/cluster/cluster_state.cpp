@@ -22,7 +22,7 @@ constexpr std::chrono::seconds report_after{10};
 // How long the end waits for other ranks after a rank has failed.
 constexpr std::chrono::seconds patience_after_failure{10};
 
-[[nodiscard]] transport const& checked(transport const& via) {
+void check_transport(transport const& via) {
   bool const is_complete = via.size >= sizeof(transport) && via.isend != nullptr &&
                            via.irecv != nullptr && via.testsome != nullptr &&
                            via.cancel != nullptr && via.describe != nullptr && via.close != nullptr;
@@ -35,10 +35,15 @@ constexpr std::chrono::seconds patience_after_failure{10};
     throw invalid_argument("the transport of a cluster says that this is rank " +
                            std::to_string(via.rank) + " of " + std::to_string(via.ranks));
   }
+  check_launcher(via);
+}
+
+/// Returns the transport. Closes it if it is refused.
+[[nodiscard]] transport const& checked(transport const& via) {
   try {
-    check_launcher(via);
+    check_transport(via);
   } catch (...) {
-    via.close(via.self);
+    if (via.size >= sizeof(transport) && via.close != nullptr) { via.close(via.self); }
     throw;
   }
   return via;
@@ -169,9 +174,15 @@ void cluster_state::wait_idle() {
 
 void cluster_state::finish() {
   check_not_excluding("finish");
+  check();  // after a failure, tasks may wait for messages that never come
   if (has_finished_.exchange(true)) { return; }
-  runtime_.wait_idle();
-  network_.tell_end(record_kind::done);
+  try {
+    runtime_.wait_idle();
+    network_.tell_end(record_kind::done);
+  } catch (...) {
+    has_finished_ = false;  // the other ranks were not told, so a later call must do it
+    throw;
+  }
   polled_.poll();
 }
 

@@ -16,12 +16,14 @@ flotilla_status use_everything(flotilla_runtime rt, flotilla_kernel kernel,
   flotilla_counters counters = FLOTILLA_COUNTERS_INIT;
   flotilla_image image = FLOTILLA_IMAGE_INIT;
   flotilla_task_options task = FLOTILLA_TASK_OPTIONS_INIT;
+  flotilla_transport via = FLOTILLA_TRANSPORT_INIT;
+  flotilla_cluster_counters moved = FLOTILLA_CLUSTER_COUNTERS_INIT;
   flotilla_error_details details = FLOTILLA_ERROR_DETAILS_INIT;
-  int const count = options.workers + device.numa_node + setting.outcome + task.device;
+  int const count = options.workers + device.numa_node + setting.outcome + task.device + via.rank;
   flotilla_argument arguments[2];
   arguments[0] = flotilla_address(buffer, 0);
   arguments[1] = FLOTILLA_VALUE(count);
-  details.item = counters.size + image.size;
+  details.item = counters.size + image.size + moved.size;
   flotilla_last_error_details(&details);
   flotilla_submit_copy(flotilla_in_buffer(buffer, 0), flotilla_on_host(&count), sizeof count, &task,
                        NULL);

@@ -29,7 +29,11 @@ contains
     type(flotilla_recorded_options) :: recorded
     type(flotilla_replay_options) :: replay
     type(flotilla_flow_options) :: flow
+    type(flotilla_transport) :: transport
+    type(flotilla_cluster_counters) :: moved
     call expect(c_sizeof(flow) == flow%size, 'size of flotilla_flow_options')
+    call expect(c_sizeof(transport) == transport%size, 'size of flotilla_transport')
+    call expect(c_sizeof(moved) == moved%size, 'size of flotilla_cluster_counters')
     call expect(c_sizeof(details) == details%size, 'size of flotilla_error_details')
     call expect(c_sizeof(runtime) == runtime%size, 'size of flotilla_runtime_options')
     call expect(c_sizeof(device) == device%size, 'size of flotilla_device_info')

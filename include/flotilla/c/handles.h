@@ -31,6 +31,11 @@ typedef struct flotilla_recording {
   uint64_t id;
 } flotilla_recording;
 
+/** Connects a runtime with the ranks of a program. flotilla_cluster_destroy destroys it. */
+typedef struct flotilla_cluster {
+  uint64_t id;
+} flotilla_cluster;
+
 /** Orders tasks by the data that they use. flotilla_flow_destroy destroys it. */
 typedef struct flotilla_flow {
   uint64_t id;

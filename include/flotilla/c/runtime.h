@@ -55,7 +55,7 @@ FLOTILLA_C_EXPORT flotilla_status flotilla_runtime_create(flotilla_runtime_optio
 /** Waits until all tasks have ended and all continuations have run, and destroys the runtime with
  * its programs and kernels. Tickets stay valid.
  * If the runtime is poisoned, the call does not wait.
- * @return FLOTILLA_STILL_USED      Its buffers, recordings, flows, data or traces exist. This is checked
+ * @return FLOTILLA_STILL_USED      Its buffers, recordings, flows, data, clusters or traces exist. This is checked
  *                                  before the wait, and again after it, because functions of tasks
  *                                  may make such objects meanwhile.
  *         FLOTILLA_INVALID_HANDLE  The runtime does not exist, or another call is destroying it.

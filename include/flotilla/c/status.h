@@ -73,10 +73,10 @@ typedef enum flotilla_status {
    * stuck. The device goes on in another worker process, unless it is quarantined. */
   FLOTILLA_DEVICE_FAULT = 28,
   /** A task on another rank failed, so the data that it should have written do not exist here. It is
-   * the cause of FLOTILLA_DEPENDENCY_FAILED. Only flows over ranks have it, which C cannot make yet. */
+   * the cause of FLOTILLA_DEPENDENCY_FAILED. Only flows over ranks have it (flotilla/c/cluster.h). */
   FLOTILLA_REMOTE_ERROR = 29,
-  /** A rank of a cluster has failed, has ended too early, or runs another program. Only flows over
-   * ranks have it, which C cannot make yet. */
+  /** A rank of a cluster has failed, has ended too early, or runs another program. After it, no flow of
+   * the cluster can go on. */
   FLOTILLA_RANK_FAILED = 30
 } flotilla_status;
 

@@ -124,7 +124,7 @@ class FLOTILLA_EXPORT cluster {
   void wait_idle();
   /// Says that this rank submits no more tasks to flows of this cluster; they are refused from now
   /// on. The destructor calls it. Waits for the tasks that were submitted, which may need other
-  /// ranks, but not until the other ranks call it.
+  /// ranks, but not until the other ranks call it. @throws rank_failed, would_deadlock
   void finish();
   /// Returns what this rank has sent and received so far. Threads: any.
   [[nodiscard]] cluster_counters counters() const;
