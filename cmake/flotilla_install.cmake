@@ -41,11 +41,14 @@ write_basic_package_version_file(
 install(FILES "${PROJECT_BINARY_DIR}/cmake/flotilla-config.cmake"
               "${PROJECT_BINARY_DIR}/cmake/flotilla-config-version.cmake"
               "${CMAKE_CURRENT_LIST_DIR}/flotilla_add_kernels.cmake"
+              "${CMAKE_CURRENT_LIST_DIR}/flotilla_add_mpi.cmake"
               "${CMAKE_CURRENT_LIST_DIR}/flotilla_cuda.cmake"
               "${CMAKE_CURRENT_LIST_DIR}/flotilla_fortran.cmake"
         DESTINATION "${package_dir}" ${for_development})
 install(FILES "${PROJECT_SOURCE_DIR}/fortran/flotilla.f90"
         DESTINATION "${CMAKE_INSTALL_DATADIR}/flotilla/fortran" ${for_development})
+install(FILES "${PROJECT_SOURCE_DIR}/mpi/flotilla_mpi.cpp"
+        DESTINATION "${CMAKE_INSTALL_DATADIR}/flotilla/mpi" ${for_development})
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" "${PROJECT_SOURCE_DIR}/NOTICE"
         DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT licenses)
 install(DIRECTORY "${CMAKE_CURRENT_LIST_DIR}/kernels" "${CMAKE_CURRENT_LIST_DIR}/cuda_wheels" DESTINATION "${package_dir}" ${for_development})

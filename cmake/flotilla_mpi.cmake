@@ -3,7 +3,8 @@
 
 # Finds the MPIs that programs with ranks are built with. Sets flotilla_mpi_families to their names, which
 # may be none. For each of them there is the target flotilla_mpi_<family>, to link to, and the variable
-# flotilla_mpirun_<family>, the launcher.
+# flotilla_mpirun_<family>, the launcher. If the MPI has a module for Fortran, programs in Fortran also link to
+# the target flotilla_mpi_<family>_fortran.
 
 set(FLOTILLA_MPI_COMPILERS "" CACHE STRING
     "Compilers (mpicxx) of the MPIs to test with; if empty, CMake searches for those of Debian, then for mpicxx")
@@ -29,10 +30,26 @@ function(flotilla_mpi_compilers result)
   set(${result} "${found}" PARENT_SCOPE)
 endfunction()
 
-# flotilla_add_mpi(COMPILER): adds the target flotilla_mpi_<family>, and the family to
+# flotilla_mpi_target(TARGET SHOWN): adds an interface target with the flags of a compiler of an MPI.
+function(flotilla_mpi_target target shown)
+  separate_arguments(words UNIX_COMMAND "${shown}")
+  list(POP_FRONT words)  # the compiler
+  add_library(${target} INTERFACE)
+  foreach(word IN LISTS words)
+    if(word MATCHES "^-I(.+)")
+      target_include_directories(${target} SYSTEM INTERFACE "${CMAKE_MATCH_1}")
+    elseif(word MATCHES "^-D(.+)")
+      target_compile_definitions(${target} INTERFACE "${CMAKE_MATCH_1}")
+    elseif(word MATCHES "^-(L|l|Wl,|pthread)|^/")
+      target_link_libraries(${target} INTERFACE "${word}")
+    endif()
+  endforeach()
+endfunction()
+
+# flotilla_find_mpi(COMPILER): adds the target flotilla_mpi_<family>, and the family to
 # flotilla_mpi_families. The variable flotilla_mpirun_<family> is its launcher. Not find_package(MPI),
 # which finds one MPI only.
-function(flotilla_add_mpi compiler)
+function(flotilla_find_mpi compiler)
   find_program(wrapper "${compiler}" NO_CACHE REQUIRED)
   cmake_path(GET wrapper PARENT_PATH folder)
   cmake_path(GET wrapper FILENAME name)
@@ -57,25 +74,17 @@ function(flotilla_add_mpi compiler)
     set(family ${base}${number})
   endwhile()
 
-  separate_arguments(words UNIX_COMMAND "${shown}")
-  list(POP_FRONT words)  # the compiler
   set(flotilla_mpirun_${family} "${launcher}" PARENT_SCOPE)
   set(flotilla_mpi_families ${flotilla_mpi_families} ${family} PARENT_SCOPE)
   if(TARGET flotilla_mpi_${family})  # another folder includes this file, too
     return()
   endif()
-  add_library(flotilla_mpi_${family} INTERFACE)
-  foreach(word IN LISTS words)
-    if(word MATCHES "^-I(.+)")
-      target_include_directories(flotilla_mpi_${family} SYSTEM INTERFACE "${CMAKE_MATCH_1}")
-    elseif(word MATCHES "^-D(.+)")
-      target_compile_definitions(flotilla_mpi_${family} INTERFACE "${CMAKE_MATCH_1}")
-    elseif(word MATCHES "^-(L|l|Wl,|pthread)|^/")
-      target_link_libraries(flotilla_mpi_${family} INTERFACE "${word}")
-    endif()
-  endforeach()
-  set(flotilla_mpirun_${family} "${launcher}" PARENT_SCOPE)
-  set(flotilla_mpi_families ${flotilla_mpi_families} ${family} PARENT_SCOPE)
+  flotilla_mpi_target(flotilla_mpi_${family} "${shown}")
+  string(REGEX REPLACE "/mpi[^/.]*([^/]*)$" "/mpifort\\1" fortran "${wrapper}")
+  execute_process(COMMAND "${fortran}" -show OUTPUT_VARIABLE shown RESULT_VARIABLE failed ERROR_QUIET)
+  if(NOT failed)
+    flotilla_mpi_target(flotilla_mpi_${family}_fortran "${shown}")
+  endif()
   message(STATUS "programs with ranks: ${family} is ${wrapper}")
 endfunction()
 
@@ -85,7 +94,7 @@ if(FLOTILLA_SANITIZE)
   set(compilers "")  # a sanitizer sees too little of an MPI that it has not instrumented
 endif()
 foreach(compiler IN LISTS compilers)
-  flotilla_add_mpi("${compiler}")
+  flotilla_find_mpi("${compiler}")
 endforeach()
 if(NOT flotilla_mpi_families)
   message(STATUS "programs with ranks: there is no MPI")

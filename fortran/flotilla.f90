@@ -1063,6 +1063,19 @@ module flotilla
     procedure over_int32, over_int64, over_int64_int64
   end interface
 
+  interface
+    !> Fills a transport for flotilla_cluster_create from MPI. The program must link to the functions of
+    !> flotilla/c/mpi.h, see docs/fortran.md.
+    !> @param communicator  As in the module mpi. In the module mpi_f08, it is the member MPI_VAL.
+    function flotilla_mpi(communicator, made) result(got) bind(c, name='flotilla_mpi_f')
+      import
+      integer(c_int), intent(in) :: communicator
+      type(flotilla_transport), intent(inout) :: made
+      integer(c_int) :: got
+    end function
+  end interface
+
+  public :: flotilla_mpi, flotilla_blocks, flotilla_cyclic
   public :: flotilla_value, flotilla_address, flotilla_in_buffer, flotilla_on_host, flotilla_over
   public :: flotilla_after, flotilla_load, flotilla_error_text, flotilla_text
   public :: flotilla_vector, flotilla_matrix, flotilla_read, flotilla_write, flotilla_update
@@ -1176,6 +1189,25 @@ contains
     shape%object_bytes = object_bytes
     shape%extents(1:2) = [rows, columns]
     shape%rank = 2
+  end function
+
+  !> The owners of `count` tiles: each rank owns tiles that follow each other, about the same number of
+  !> them.
+  pure function flotilla_blocks(ranks, count) result(owners)
+    integer(c_int), intent(in) :: ranks
+    integer(c_size_t), intent(in) :: count
+    integer(c_int) :: owners(count)
+    integer(c_size_t) :: i
+    owners = [(int(i * ranks / count, c_int), i = 0, count - 1)]
+  end function
+
+  !> The owners of `count` tiles: the ranks own the tiles in turn.
+  pure function flotilla_cyclic(ranks, count) result(owners)
+    integer(c_int), intent(in) :: ranks
+    integer(c_size_t), intent(in) :: count
+    integer(c_int) :: owners(count)
+    integer(c_size_t) :: i
+    owners = [(int(mod(i, int(ranks, c_size_t)), c_int), i = 0, count - 1)]
   end function
 
   pure function use_of(data, access) result(use)

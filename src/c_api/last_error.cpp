@@ -7,6 +7,7 @@
 #include <cstring>
 #include <new>
 
+#include <flotilla/detail/last_error.hpp>
 #include <flotilla/error/compile_error.hpp>
 #include <flotilla/error/error.hpp>
 
@@ -152,6 +153,10 @@ flotilla_status store_error(char const* function, std::exception_ptr const& why)
 }  // namespace flotilla::c_api
 
 using namespace flotilla::c_api;
+
+flotilla_status flotilla::detail::store_last_error(std::exception_ptr const& why) noexcept {
+  return store_error("", why);
+}
 
 char const* flotilla_last_error() {
   stored_error const& last = last_error();

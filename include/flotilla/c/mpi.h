@@ -1,0 +1,39 @@
+/* SPDX-FileCopyrightText: The flotilla authors
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef FLOTILLA_C_MPI_H
+#define FLOTILLA_C_MPI_H
+/** Clusters over MPI. Optional: flotilla/flotilla.h does not include this header, which needs the
+ * mpi.h of the program's MPI (3.0 or later). The library contains no MPI, so these functions are
+ * not in it: a program compiles them from share/flotilla/mpi/flotilla_mpi.cpp with its own MPI. In
+ * CMake, link to flotilla::mpi (docs/manual/recipes/mpi.md). */
+
+#include <mpi.h>
+
+#include <flotilla/c/cluster.h>
+#include <flotilla/c/export.h>
+#include <flotilla/c/status.h>
+
+FLOTILLA_C_BEGIN
+
+/** Fills a transport for flotilla_cluster_create, over a duplicate of `communicator`. Collective:
+ * all ranks of the communicator call it. Give the result to one cluster, which closes it. That must
+ * be before MPI_Finalize. `communicator` may be freed before.
+ *
+ * MPI reports errors of the duplicate to the cluster. MPICH is an exception: it passes the errors
+ * of requests to the error handler of MPI_COMM_WORLD, which ends the program unless it is
+ * MPI_ERRORS_RETURN.
+ * @param made  Gets the transport. After an error, it is not changed.
+ * @return FLOTILLA_INVALID_ARGUMENT  MPI is not initialized, or is finalized. The communicator is
+ *                                    MPI_COMM_NULL or an inter-communicator. The thread level is
+ *                                    MPI_THREAD_SINGLE, or it is MPI_THREAD_FUNNELED and this is
+ *                                    not the main thread.
+ *         FLOTILLA_OTHER_ERROR       A function of MPI failed. */
+FLOTILLA_C_EXPORT flotilla_status flotilla_mpi(MPI_Comm communicator, flotilla_transport* made);
+
+/** Does the same for a communicator of Fortran, or of another language that has only its number. */
+FLOTILLA_C_EXPORT flotilla_status flotilla_mpi_f(MPI_Fint const* communicator,
+                                                 flotilla_transport* made);
+
+FLOTILLA_C_END
+
+#endif
