@@ -151,8 +151,9 @@ FLOTILLA_C_EXPORT flotilla_status flotilla_data_owner(flotilla_data data, int* r
  * Blocks: as the submit of a task does. */
 FLOTILLA_C_EXPORT flotilla_status flotilla_data_set_owner(flotilla_data data, int rank);
 
-/** Brings the tiles of data that were destroyed to the owner of the data, so that it can call
- * flotilla_data_to_host. Collective.
+/** Makes the owner of data the only rank that has them. Collective. Tiles that were destroyed are
+ * brought to the owner, so that it can call flotilla_data_to_host. Copies on other ranks end: their
+ * memory serves other data, and if a task reads the data later, they are sent again.
  * @return FLOTILLA_INVALID_ARGUMENT  Tiles exist, or the data are a token.
  *         FLOTILLA_RANK_FAILED
  * Blocks: as the submit of a task does. */

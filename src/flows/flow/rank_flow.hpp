@@ -66,8 +66,8 @@ class rank_flow {
   /// Makes another rank the owner of data. Collective.
   /// @param of  Null: the flow has no cluster.
   static void set_owner(rank_flow* of, detail::datum& which, int rank);
-  /// Brings the tiles of data that have ended to the owner of the data, and ends the copies on other
-  /// ranks. Collective.
+  /// Brings the tiles of data that have ended to the owner of the data, and ends the copies on
+  /// other ranks. Collective.
   void collect(detail::datum& whole);
   /// Returns whether the copy of this rank may be older than that of the owner.
   [[nodiscard]] bool is_foreign(detail::datum const& which) const noexcept {
