@@ -5,8 +5,9 @@
 //
 //   bench_ranks_simulate PROGRAM RANKS...
 //
-//   stencil   one band of 1024 words for each rank, 10 steps
-//   cholesky  a matrix of 24 x 24 tiles of 1024 words, block-cyclic
+//   stencil        one band of 1024 words for each rank, 10 steps
+//   stencil_local  the same, but each rank leaves out the tasks in which it does not take part
+//   cholesky       a matrix of 24 x 24 tiles of 1024 words, block-cyclic
 //
 // All ranks share one runtime and one thread, so what is measured in real time is the work of the
 // ranks one after the other. Virtual time is what the model says: a message takes 2 us and moves at
@@ -14,6 +15,7 @@
 
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdint>
@@ -76,8 +78,16 @@ class simulation {
   simulation(simulation const&) = delete;
   simulation& operator=(simulation const&) = delete;
 
-  void stencil() {
+  /// @param leaves_out  Whether a rank submits only the tasks on bands up to two away from its
+  ///                    own, which are those that use a band of which it has a copy.
+  void stencil(bool leaves_out) {
     std::size_t const bands = ranks_.size();
+    auto const for_each_band = [&](rank_state& at, auto const& call) {
+      auto const own = static_cast<std::size_t>(at.all.rank());
+      std::size_t const begin = leaves_out && own > 2 ? own - 2 : 0;
+      std::size_t const end = leaves_out ? std::min(own + 3, bands) : bands;
+      for (std::size_t i = begin; i < end; ++i) { call(i); }
+    };
     for (auto& each : ranks_) {
       each.first = words{each.over, {bands * tile_words}};
       each.second = words{each.over, {bands * tile_words}};
@@ -85,16 +95,16 @@ class simulation {
       each.b = each.second.tiles({tile_words}, blocks(each.all));
     }
     for_each_rank([&](rank_state& at) {
-      for (std::size_t i = 0; i < bands; ++i) { start(at, at.a(i), static_cast<std::uint32_t>(i)); }
+      for_each_band(at, [&](std::size_t i) { start(at, at.a(i), static_cast<std::uint32_t>(i)); });
     });
     std::vector<std::uint32_t> expected(bands);
     for (std::size_t i = 0; i < bands; ++i) { expected[i] = static_cast<std::uint32_t>(i); }
     for (int step = 0; step < 10; ++step) {
       for_each_rank([&](rank_state& at) {
-        for (std::size_t i = 0; i < bands; ++i) {
+        for_each_band(at, [&](std::size_t i) {
           post(at, write(at.b(i)), at.b(i), at.a(i == 0 ? i : i - 1), at.a(i),
                at.a(i + 1 == bands ? i : i + 1));
-        }
+        });
         std::swap(at.a, at.b);
       });
       std::vector<std::uint32_t> next(bands);
@@ -160,7 +170,7 @@ class simulation {
     getrusage(RUSAGE_SELF, &used);
     double const ranks = static_cast<double>(ranks_.size());
     std::printf(
-        "%-9s %5zu ranks: %7.2f s, %7.1f MB (%6.0f KB a rank), %8.1f us virtual, "
+        "%-13s %5zu ranks: %7.2f s, %7.1f MB (%6.0f KB a rank), %8.1f us virtual, "
         "%6.1f own and %8.1f skipped tasks a rank, %5.0f ns a skip, %6.1f messages a rank "
         "(at most %llu), %d wrong\n",
         name, ranks_.size(), seconds, static_cast<double>(used.ru_maxrss) / 1e3,
@@ -229,14 +239,16 @@ class simulation {
 
 int main(int argc, char** argv) {
   if (argc < 3) {
-    std::fprintf(stderr, "usage: bench_ranks_simulate stencil|cholesky RANKS...\n");
+    std::fprintf(stderr, "usage: bench_ranks_simulate stencil|stencil_local|cholesky RANKS...\n");
     return 2;
   }
   bool is_right = true;
   for (int i = 2; i < argc; ++i) {
     simulation all{std::atoi(argv[i])};
     auto const begun = std::chrono::steady_clock::now();
-    std::strcmp(argv[1], "stencil") == 0 ? all.stencil() : all.cholesky();
+    bool const leaves_out = std::strcmp(argv[1], "stencil_local") == 0;
+    bool const is_stencil = leaves_out || std::strcmp(argv[1], "stencil") == 0;
+    is_stencil ? all.stencil(leaves_out) : all.cholesky();
     all.print(argv[1], since(begun));
     is_right = is_right && all.is_right();
   }

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The flotilla authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The process of rank 1 dies while other ranks wait for its data. Most launchers then end all ranks.
-// With fault tolerance, the others go on, and must get rank_failed within a second:
+// The process of rank 1 dies while other ranks wait for its data. Most launchers then end all
+// ranks. With fault tolerance, the others go on, and must get rank_failed within a second:
 //
 //   death_test [survive]
 #include <flotilla/mpi.hpp>
@@ -25,7 +25,8 @@ void print_done(int rank) {
   std::fflush(stdout);
 }
 
-/// Never returns, because it waits for rank 1 again and again. @param begun  When the last wait began.
+/// Never returns, because it waits for rank 1 again and again.
+/// @param begun  When the last wait began.
 [[noreturn]] void wait_for_ranks(flotilla::cluster& all, clock_type::time_point& begun) {
   flotilla::flow flow{all};
   flotilla::data<unsigned> steps{flow, {1}, "steps"};
