@@ -34,8 +34,7 @@ std::optional<flows::place> required_place(flows::flow_state& state, task_option
     return required ? std::optional{flows::place::of(*required)} : std::nullopt;
   }
   std::optional<flows::place> named;
-  auto const find = [&] { named = state.checked(*options.device); };
-  state.ranks() == nullptr ? find() : state.ranks()->or_fail(find);
+  flows::rank_flow::or_fail(state.ranks(), [&] { named = state.checked(*options.device); });
   return named;
 }
 

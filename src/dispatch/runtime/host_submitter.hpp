@@ -23,8 +23,9 @@ class pending_task {
   pending_task(pending_task const&) = delete;
   pending_task& operator=(pending_task const&) = delete;
   virtual ~pending_task() = default;
-  /// The predecessors have ended. Runs once, on the thread that has ended the last one, under the
-  /// rules of continuations::notify. Later, host_submitter::end must be called for `task`.
+  /// The predecessors have ended. Runs once: on the thread that has ended the last one, under the
+  /// rules of continuations::notify, or else in host_submitter::open. Later, host_submitter::end
+  /// must be called for `task`.
   virtual void begin(std::unique_ptr<pending_task> self) noexcept = 0;
 
   slot_address task = no_slot;  // set before `begin`

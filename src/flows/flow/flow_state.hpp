@@ -209,12 +209,9 @@ template <class Submit>
 void flow_state::submit(std::span<detail::datum_use const> uses, task_options const& options,
                         std::optional<place> required, launch const* what,
                         Submit const& submit_to) {
-  if (ranks_ == nullptr) [[likely]] {
-    return submit_here(uses, options, required, what, submit_to);
-  }
-  ranks_->or_fail([&] {
+  rank_flow::or_fail(ranks_.get(), [&] {
     submit_here(uses, options, required, what, submit_to);
-    ranks_->take_home(uses, options);
+    if (ranks_ != nullptr) [[unlikely]] { ranks_->take_home(uses, options); }
   });
 }
 

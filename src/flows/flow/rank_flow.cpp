@@ -58,7 +58,7 @@ void rank_flow::pass(std::span<detail::datum_use const> uses, int rank,
   }
   bool is_brought = false;
   std::size_t done = 0;
-  or_fail([&] {
+  or_fail(this, [&] {
     until_done(options.label, [&]() -> obstacle {
       if (!is_brought) {
         if (obstacle const why = exchange_.bring(uses, rank, options)) { return why; }
@@ -94,7 +94,7 @@ void rank_flow::move(detail::datum& which, int rank) {
                            std::to_string(ranks - 1));
   }
   check_undivided(which);
-  or_fail([&] { until_done(which.label, [&] { return exchange_.move(which, rank); }); });
+  or_fail(this, [&] { until_done(which.label, [&] { return exchange_.move(which, rank); }); });
 }
 
 void rank_flow::check_undivided(detail::datum const& which) const {
@@ -105,7 +105,7 @@ void rank_flow::check_undivided(detail::datum const& which) const {
 void rank_flow::collect(detail::datum& whole) {
   exchange_.cluster().check_open();
   check_undivided(whole);
-  or_fail([&] {
+  or_fail(this, [&] {
     until_done(whole.label, [&]() -> obstacle {
       if (whole.tiles != nullptr) {
         if (obstacle const why = exchange_.collect(whole, {})) { return why; }

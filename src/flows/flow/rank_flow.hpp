@@ -58,8 +58,9 @@ class rank_flow {
   }
   /// Calls step(). If it throws, the cluster fails, because other ranks go on as if the call had
   /// succeeded.
+  /// @param of  Null: the flow has no cluster.
   template <class Step>
-  void or_fail(Step const& step);
+  static void or_fail(rank_flow* of, Step const& step);
   /// Sends what a task of this rank has changed to the owners of the data.
   void take_home(std::span<detail::datum_use const> uses, task_options const& options);
 
@@ -94,14 +95,14 @@ class rank_flow {
 };
 
 template <class Step>
-void rank_flow::or_fail(Step const& step) {
+void rank_flow::or_fail(rank_flow* of, Step const& step) {
   try {
     step();
   } catch (rank_failed const&) { throw; } catch (std::exception const& why) {
-    exchange_.cluster().fail(why.what());
+    if (of != nullptr) { of->exchange_.cluster().fail(why.what()); }
     throw;
   } catch (...) {
-    exchange_.cluster().fail("an exception that is no std::exception");
+    if (of != nullptr) { of->exchange_.cluster().fail("an exception that is no std::exception"); }
     throw;
   }
 }
