@@ -79,13 +79,14 @@ class simulation {
   simulation& operator=(simulation const&) = delete;
 
   /// @param leaves_out  Whether a rank submits only the tasks on bands up to two away from its
-  ///                    own, which are those that use a band of which it has a copy.
+  ///                    own, which are those that use a band of which it has a copy. These read
+  ///                    bands up to three away, so it also submits what gives them contents.
   void stencil(bool leaves_out) {
     std::size_t const bands = ranks_.size();
-    auto const for_each_band = [&](rank_state& at, auto const& call) {
+    auto const for_each_band = [&](rank_state& at, std::size_t reach, auto const& call) {
       auto const own = static_cast<std::size_t>(at.all.rank());
-      std::size_t const begin = leaves_out && own > 2 ? own - 2 : 0;
-      std::size_t const end = leaves_out ? std::min(own + 3, bands) : bands;
+      std::size_t const begin = leaves_out && own > reach ? own - reach : 0;
+      std::size_t const end = leaves_out ? std::min(own + reach + 1, bands) : bands;
       for (std::size_t i = begin; i < end; ++i) { call(i); }
     };
     for (auto& each : ranks_) {
@@ -95,13 +96,16 @@ class simulation {
       each.b = each.second.tiles({tile_words}, blocks(each.all));
     }
     for_each_rank([&](rank_state& at) {
-      for_each_band(at, [&](std::size_t i) { start(at, at.a(i), static_cast<std::uint32_t>(i)); });
+      for_each_band(at, 3, [&](std::size_t i) {
+        start(at, at.a(i), static_cast<std::uint32_t>(i));
+        if (leaves_out) { start(at, at.b(i), 0); }
+      });
     });
     std::vector<std::uint32_t> expected(bands);
     for (std::size_t i = 0; i < bands; ++i) { expected[i] = static_cast<std::uint32_t>(i); }
     for (int step = 0; step < 10; ++step) {
       for_each_rank([&](rank_state& at) {
-        for_each_band(at, [&](std::size_t i) {
+        for_each_band(at, 2, [&](std::size_t i) {
           post(at, write(at.b(i)), at.b(i), at.a(i == 0 ? i : i - 1), at.a(i),
                at.a(i + 1 == bands ? i : i + 1));
         });
