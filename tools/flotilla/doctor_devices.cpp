@@ -163,6 +163,7 @@ namespace {
 std::string health_text(flotilla::device_health state) {
   using enum flotilla::device_health;
   switch (state) {
+    case ok: return to_string(state);
     case restarting:
       return to_string(state) + ": the device was lost and gets another worker process";
     case quarantined:
