@@ -191,12 +191,7 @@ TEST(RanksEnd, CallsInsideExclusiveAreRefused) {
 TEST(RanksEnd, ADeadRankIsNoticedByThoseThatOnlyReceive) {
   testing::loop loop{2};
   std::atomic<bool> is_ready{false};
-  std::thread victim{[&] {
-    runtime rt{{.devices = "cpu:1", .workers = 1}};
-    cluster all{rt, loop.rank(1)};
-    while (!is_ready) { std::this_thread::yield(); }
-    loop.kill(1);
-  }};
+  std::thread victim = start_victim(loop, is_ready);
   runtime rt{{.devices = "cpu:1", .workers = 1}};
   cluster all{rt, loop.rank(0)};
   flow over{all};

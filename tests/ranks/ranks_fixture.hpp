@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstdint>
 #include <exception>
 #include <functional>
@@ -85,6 +86,17 @@ struct rank_options {
   int workers = 1;
   transport_threads threads = transport_threads::serialized;
 };
+
+/// Starts rank 1, which dies after `is_ready` was set.
+[[nodiscard]] inline std::thread start_victim(testing::loop& loop,
+                                              std::atomic<bool> const& is_ready) {
+  return std::thread{[&] {
+    runtime rt{{.devices = "cpu:1", .workers = 1}};
+    cluster all{rt, loop.rank(1)};
+    while (!is_ready) { std::this_thread::yield(); }
+    loop.kill(1);
+  }};
+}
 
 /// Runs a function on each of `count` ranks, each in a thread and with a runtime of its own.
 /// @return the text of the exception that has left each rank; empty if there was none.

@@ -25,6 +25,9 @@ TEST_F(Doctor, RanksOfEachLauncher) {
                 {"SLURM_LOCALID", "1"},
                 {"SLURM_TASKS_PER_NODE", "4(x2)"}};
   expect(find("rank"), grades::ok, "5 of 8, number 1 of 4 on this machine, started by Slurm", "");
+  // The script of a job of Slurm is no rank, although it may start some.
+  variables_ = {{"SLURM_PROCID", "0"}, {"SLURM_LOCALID", "0"}, {"SLURM_TASKS_PER_NODE", "4"}};
+  EXPECT_EQ(find("rank").text, "none");
   variables_ = {{"PALS_RANKID", "7"},
                 {"PMI_SIZE", "8"},
                 {"PALS_LOCAL_RANKID", "3"},

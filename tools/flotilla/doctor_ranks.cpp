@@ -90,7 +90,7 @@ launch find_launch(surroundings const& around) {
   launch made;
   made.local_ranks = std::max(1, first_number(around, &variables::local_ranks, 1));
   made.local_rank = first_number(around, &variables::local_rank, 0);
-  made.ranks = std::max(made.local_ranks, first_number(around, &variables::ranks, 1));
+  made.ranks = std::max(1, first_number(around, &variables::ranks, 1));
   made.rank = first_number(around, &variables::rank, 0);
   auto const has_started = [&](variables const& each) { return number(around, each.rank); };
   auto const* const by = std::find_if(std::begin(known), std::end(known), has_started);

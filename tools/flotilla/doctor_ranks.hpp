@@ -14,8 +14,8 @@ struct launch {
   std::string launcher;  ///< its name; empty if there is none
   int rank = 0;
   int ranks = 1;
-  int local_rank = 0;  ///< among the ranks of this machine
-  int local_ranks = 1;
+  int local_rank = 0;   ///< among the ranks of this machine
+  int local_ranks = 1;  ///< also in the script of a job of Slurm, which is no rank itself
 };
 [[nodiscard]] launch find_launch(surroundings const& around);
 

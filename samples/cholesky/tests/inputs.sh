@@ -6,16 +6,7 @@
 # file and line.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh" "$1"
 
-cat >sparse.mtx <<'END'
-%%MatrixMarket matrix coordinate real symmetric
-% a comment
-3 3 5
-1 1 4.0
-2 2 5.0
-3 3 6.5
-2 1 1.25
-3 2 -1
-END
+write_sparse_matrix
 cat >array.mtx <<'END'
 %%MatrixMarket matrix array real symmetric
 2 2

@@ -24,15 +24,7 @@ equal --size 320 --tile 32 --memory-limit 128KiB
 grep -Eq 'rank 1, .*[1-9][0-9]* evictions' out || fail 'nothing was evicted on rank 1'
 setting=FLOTILLA_DEVICES=cpu:1 equal --size 100 --tile 16
 
-cat >sparse.mtx <<'END'
-%%MatrixMarket matrix coordinate real symmetric
-3 3 5
-1 1 4.0
-2 2 5.0
-3 3 6.5
-2 1 1.25
-3 2 -1
-END
+write_sparse_matrix
 export FLOTILLA_DEVICES=cpu:1
 equal --matrix sparse.mtx --tile 1
 for minor in 2 3; do  # rank 1 has factored the tile (2, 2), rank 0 the tile (3, 3)
