@@ -1073,9 +1073,22 @@ module flotilla
       type(flotilla_transport), intent(inout) :: made
       integer(c_int) :: got
     end function
+
+    !> Divides the GPUs of each machine among its ranks, as flotilla_mpi_share_devices in
+    !> flotilla/c/mpi.h does. Call it on all ranks, before they make their runtimes.
+    !> @param devices  Gets the value of flotilla_runtime_options%devices, ended by c_null_char.
+    !> @param bytes    The length of `devices`.
+    function flotilla_mpi_share_devices(communicator, devices, bytes) result(got) &
+        bind(c, name='flotilla_mpi_share_devices_f')
+      import
+      integer(c_int), intent(in) :: communicator
+      character(kind=c_char), intent(inout) :: devices(*)
+      integer(c_size_t), value :: bytes
+      integer(c_int) :: got
+    end function
   end interface
 
-  public :: flotilla_mpi, flotilla_blocks, flotilla_cyclic
+  public :: flotilla_mpi, flotilla_mpi_share_devices, flotilla_blocks, flotilla_cyclic
   public :: flotilla_value, flotilla_address, flotilla_in_buffer, flotilla_on_host, flotilla_over
   public :: flotilla_after, flotilla_load, flotilla_error_text, flotilla_text
   public :: flotilla_vector, flotilla_matrix, flotilla_read, flotilla_write, flotilla_update

@@ -5,10 +5,16 @@
 /// the mpi.h of the application's MPI (3.0 or later). The library itself contains no MPI, so one
 /// binary of flotilla serves every MPI.
 
+#include <cstdlib>
+#include <exception>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include <flotilla/cluster/cluster.hpp>
+#include <flotilla/cluster/share_devices.hpp>
 #include <flotilla/cluster/transport.hpp>
+#include <flotilla/detail/machine_ranks.hpp>
 #include <flotilla/detail/mpi_link.hpp>
 #include <flotilla/error/error.hpp>
 
@@ -85,6 +91,35 @@ inline transport_threads check_communicator(MPI_Comm communicator) {
   link->fill(table);
   table.self = link.release();
   return table;
+}
+
+/// Divides the GPUs of each machine among the ranks that run there. Collective: all ranks of the
+/// communicator call it, before they make their runtimes.
+///
+///     flotilla::runtime rt{{.devices = flotilla::share_devices(MPI_COMM_WORLD)}};
+///     flotilla::cluster all{rt, flotilla::mpi(MPI_COMM_WORLD)};
+///
+/// Ranks compare the UUIDs of the GPUs that they see. So a rank keeps the GPUs that the launcher
+/// shows only to it, and the numbers of GPUs may differ between ranks.
+/// @return for runtime_options::devices, as share_devices of <flotilla/cluster/share_devices.hpp>
+///         says; empty, which means the default, also if the environment variable FLOTILLA_DEVICES
+///         is set for this rank, which then takes no part.
+/// @throws invalid_argument  As `mpi`.
+///         error             A function of MPI failed.
+///         driver_error      On the rank whose driver refuses to describe a device.
+[[nodiscard]] inline std::string share_devices(MPI_Comm communicator) {
+  static_cast<void>(detail::check_communicator(communicator));
+  std::vector<std::string> seen;
+  std::exception_ptr failed;
+  bool const is_chosen = std::getenv("FLOTILLA_DEVICES") != nullptr;
+  try {
+    if (!is_chosen) { seen = detail::visible_gpus(); }
+  } catch (...) { failed = std::current_exception(); }  // after the collective calls
+  detail::machine_ranks const machine{communicator};
+  std::vector<std::vector<std::string>> const all = machine.gather(seen);
+  if (failed) { std::rethrow_exception(failed); }
+  std::string const devices = share_devices(all, machine.rank());
+  return is_chosen ? std::string{} : devices;
 }
 
 }  // namespace v0_1

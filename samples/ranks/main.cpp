@@ -58,7 +58,8 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   bool is_right = false;
   try {
-    flotilla::runtime rt;  // the GPUs that this rank sees, or CPU devices
+    // All GPUs of the machine, or this rank's share of them; else CPU devices.
+    flotilla::runtime rt{{.devices = flotilla::share_devices(MPI_COMM_WORLD)}};
     flotilla::cluster all{rt, flotilla::mpi(MPI_COMM_WORLD)};
     is_right = all.run([&] { return diffuse(rt, all); });
   } catch (std::exception const& why) { std::fprintf(stderr, "rank %d: %s\n", rank, why.what()); }

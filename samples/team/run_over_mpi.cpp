@@ -28,7 +28,8 @@ int run_over_mpi(std::string const& name, std::string const& devices,
   MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   try {
-    flotilla::runtime rt{{.devices = devices}};
+    std::string const own = devices.empty() ? flotilla::share_devices(MPI_COMM_WORLD) : devices;
+    flotilla::runtime rt{{.devices = own}};
     flotilla::cluster all{rt, flotilla::mpi(MPI_COMM_WORLD)};
     is_connected = true;
     result = all.run([&] { return program(team{rt, &all}); });

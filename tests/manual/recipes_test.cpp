@@ -219,24 +219,6 @@ TEST(ManualRecipes, OptionsOfAPlugIn) {
   EXPECT_EQ(rt.effective_settings(rt.devices()[0]).context, flotilla::context_source::primary());
 }
 
-// recipe: the devices of a rank
-std::string devices_of_rank(int local_rank, int local_ranks, int gpus) {
-  std::string list = "cuda:";
-  for (int gpu = local_rank % gpus; gpu < gpus; gpu += local_ranks) {
-    list += (list.back() == ':' ? "" : ",") + std::to_string(gpu);
-  }
-  return list;  // for runtime_options::devices
-}
-// end
-
-// requirement: the ranks of a machine share its GPUs
-TEST(ManualRecipes, TheDevicesOfARank) {
-  EXPECT_EQ(devices_of_rank(0, 1, 4), "cuda:0,1,2,3");
-  EXPECT_EQ(devices_of_rank(1, 2, 4), "cuda:1,3");
-  EXPECT_EQ(devices_of_rank(2, 4, 4), "cuda:2");
-  EXPECT_EQ(devices_of_rank(7, 8, 4), "cuda:3");
-}
-
 /// Stands for MPI_Sendrecv: the neighbour sends what it gets.
 void exchange(float const* sent, float* got, int size) { std::copy_n(sent, size, got); }
 

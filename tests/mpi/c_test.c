@@ -157,6 +157,7 @@ static void test_cluster(flotilla_runtime rt, flotilla_transport via) {
 int main(int argc, char** argv) {
   int provided = 0, rank = -1;
   MPI_Fint world;
+  char devices[64];
   flotilla_runtime rt;
   flotilla_transport via = FLOTILLA_TRANSPORT_INIT;
   refuses(MPI_COMM_WORLD, "not initialized");
@@ -170,6 +171,16 @@ int main(int argc, char** argv) {
   CHECK(flotilla_mpi_f(NULL, &via) == FLOTILLA_INVALID_ARGUMENT);
   CHECK(flotilla_mpi(MPI_COMM_WORLD, NULL) == FLOTILLA_INVALID_ARGUMENT);
   CHECK(strstr(flotilla_last_error(), "'made' is null") != NULL);
+
+  OK(flotilla_mpi_share_devices(MPI_COMM_WORLD, devices, sizeof devices));
+  CHECK(devices[0] == '\0');  // because FLOTILLA_DEVICES is set
+  OK(flotilla_mpi_share_devices_f(&world, devices, sizeof devices));
+  CHECK(flotilla_mpi_share_devices(MPI_COMM_NULL, devices, sizeof devices) ==
+        FLOTILLA_INVALID_ARGUMENT);
+  CHECK(flotilla_mpi_share_devices(MPI_COMM_WORLD, NULL, 0) == FLOTILLA_INVALID_ARGUMENT);
+  CHECK(strstr(flotilla_last_error(), "'devices' is null") != NULL);
+  CHECK(flotilla_mpi_share_devices(MPI_COMM_WORLD, devices, 0) == FLOTILLA_INVALID_ARGUMENT);
+  CHECK(strstr(flotilla_last_error(), "needs 1 bytes") != NULL);
 
   OK(flotilla_runtime_create(NULL, &rt));
   OK(flotilla_mpi(MPI_COMM_WORLD, &via));

@@ -64,6 +64,7 @@ program fortran_test
   integer, target :: total
   real(c_double), target :: zero = 0
   real(c_double), pointer :: seen(:)
+  character(len=256) :: devices
   type(flotilla_transport) :: via
   type(flotilla_runtime) :: rt
   type(flotilla_cluster) :: all_ranks
@@ -77,6 +78,9 @@ program fortran_test
   call MPI_Init_thread(MPI_THREAD_SERIALIZED, provided, error)
   call expect(flotilla_mpi(MPI_COMM_NULL, via) == flotilla_invalid_argument, 'a null communicator')
   call expect(index(flotilla_error_text(), 'MPI_COMM_NULL') > 0, 'the text of the error')
+  devices = 'unchanged'
+  call ok(flotilla_mpi_share_devices(MPI_COMM_WORLD, devices, len(devices, c_size_t)))
+  call expect(devices(1:1) == c_null_char, 'no choice, because FLOTILLA_DEVICES is set')
   call ok(flotilla_runtime_create(made=rt))
   ! recipe: a cluster in Fortran
   call ok(flotilla_mpi(MPI_COMM_WORLD, via))

@@ -43,6 +43,27 @@ void test_members(char const* level) {
   if (world_rank == 0) { std::printf("library: %s, %s\n", all.table.library, level); }
 }
 
+/// The ranks of a machine tell each other which GPUs they see.
+void test_machine() {
+  flotilla::detail::machine_ranks const machine{MPI_COMM_WORLD};
+  CHECK(machine.rank() == world_rank);
+  // As many texts as the number of the rank says, so that the lengths differ.
+  std::vector<std::string> mine;
+  for (int i = 0; i < world_rank; ++i) { mine.push_back("GPU-" + std::to_string(i)); }
+  std::vector<std::vector<std::string>> const all = machine.gather(mine);
+  int ranks = 0;
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  CHECK(all.size() == static_cast<std::size_t>(ranks));
+  for (std::size_t rank = 0; rank < all.size(); ++rank) {
+    CHECK(all[rank].size() == rank);
+    for (std::size_t i = 0; i < all[rank].size(); ++i) {
+      CHECK(all[rank][i] == "GPU-" + std::to_string(i));
+    }
+  }
+  // run_ranks has set FLOTILLA_DEVICES.
+  CHECK(flotilla::share_devices(MPI_COMM_WORLD).empty());
+}
+
 // Every rank sends messages of all sizes to every rank, also to itself. Receives of odd ranks begin
 // before sends.
 void test_pairs() {
@@ -250,6 +271,7 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
   CHECK(provided == wanted);
   test_members(level);
+  test_machine();
   test_pairs();
   test_any_source();
   test_many();

@@ -77,8 +77,8 @@ void examine_gpus(findings& into, surroundings const& around, launch const& how)
       {sees_several ? grades::note : grades::ok, "GPUs of the rank", list,
        sees_several
            ? "the other ranks of this machine may see the same GPUs: start one rank for "
-             "each machine, or give each rank its own, for example with "
-             "FLOTILLA_DEVICES=cuda:" +
+             "each machine, or divide the GPUs in the program with flotilla::share_devices, or "
+             "give each rank its own, for example with FLOTILLA_DEVICES=cuda:" +
                  std::to_string(static_cast<std::size_t>(how.local_rank) % around.gpus.size()) +
                  " for this one"
            : ""});

@@ -8,6 +8,7 @@
  * CMake, link to flotilla::mpi (docs/manual/recipes/mpi.md). */
 
 #include <mpi.h>
+#include <stddef.h>
 
 #include <flotilla/c/cluster.h>
 #include <flotilla/c/export.h>
@@ -33,6 +34,22 @@ FLOTILLA_C_EXPORT flotilla_status flotilla_mpi(MPI_Comm communicator, flotilla_t
 /** Does the same for a communicator of Fortran, or of another language that has only its number. */
 FLOTILLA_C_EXPORT flotilla_status flotilla_mpi_f(MPI_Fint const* communicator,
                                                  flotilla_transport* made);
+
+/** Divides the GPUs of each machine among the ranks that run there. Collective: all ranks of the
+ * communicator call it, before they make their runtimes. flotilla::share_devices in
+ * <flotilla/mpi.hpp> says more.
+ * @param devices  Gets the value for flotilla_runtime_options::devices, ended by a zero: such as
+ *                 "cuda:0,2". Empty, which means the default, if this rank sees no GPU, or if the
+ *                 environment variable FLOTILLA_DEVICES is set.
+ * @param bytes    Of `devices`; 256 are enough for 80 GPUs.
+ * @return FLOTILLA_INVALID_ARGUMENT  As flotilla_mpi; or the text does not fit.
+ *         FLOTILLA_OTHER_ERROR       A function of MPI failed. */
+FLOTILLA_C_EXPORT flotilla_status flotilla_mpi_share_devices(MPI_Comm communicator, char* devices,
+                                                             size_t bytes);
+
+/** Does the same for a communicator of Fortran. */
+FLOTILLA_C_EXPORT flotilla_status flotilla_mpi_share_devices_f(MPI_Fint const* communicator,
+                                                               char* devices, size_t bytes);
 
 FLOTILLA_C_END
 
