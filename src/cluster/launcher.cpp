@@ -23,8 +23,8 @@ void check_launcher(transport const& via) {
     throw invalid_argument("a launcher has started " + std::to_string(started) + " processes (" +
                            name + "), but the program's MPI (" + via.library +
                            ") sees only this one: the launcher belongs to another MPI; use the "
-                           "mpirun or mpiexec of the MPI with which the program was built, or "
-                           "srun --mpi=...");
+                           "mpirun or mpiexec of the MPI with which the program was built, or srun "
+                           "with --mpi=pmix for Open MPI or --mpi=pmi2 for MPICH");
   }
 }
 

@@ -50,23 +50,26 @@ bool rank_flow::passes(std::span<detail::datum_use const> uses, task_options con
 
 void rank_flow::pass(std::span<detail::datum_use const> uses, int rank,
                      task_options const& options) {
-  {
-    // What is wrong here is wrong on all ranks.
-    std::lock_guard const lock{with_.mutex};
-    with_.checks.check(uses, options.label);
-    with_.planner.log().refuse(is_over_ranks);
-  }
-  bool is_brought = false;
+  bool is_checked = false, is_brought = false;
   std::size_t done = 0;
-  or_fail(this, [&] {
-    until_done(options.label, [&]() -> obstacle {
-      if (!is_brought) {
-        if (obstacle const why = exchange_.bring(uses, rank, options)) { return why; }
-        is_brought = true;
-      }
-      return rank == this->rank() ? obstacle{} : exchange_.take_home(uses, rank, options, done);
-    });
-  });
+  auto const submit_copies = [&]() -> obstacle {
+    if (!is_checked) {
+      with_.checks.check(uses, options.label);
+      with_.planner.log().refuse(is_over_ranks);
+      is_checked = true;
+    }
+    if (!is_brought) {
+      if (obstacle const why = exchange_.bring(uses, rank, options)) { return why; }
+      is_brought = true;
+    }
+    return rank == this->rank() ? obstacle{} : exchange_.take_home(uses, rank, options, done);
+  };
+  try {
+    until_done(options.label, submit_copies);
+  } catch (...) {
+    if (!is_checked) { throw; }  // what is wrong with the uses is wrong on all ranks
+    or_fail(this, [] { throw; });
+  }
 }
 
 void rank_flow::take_home(std::span<detail::datum_use const> uses, task_options const& options) {
