@@ -14,8 +14,8 @@
 #include <flotilla/cluster/cluster.hpp>
 #include <flotilla/cluster/share_devices.hpp>
 #include <flotilla/cluster/transport.hpp>
-#include <flotilla/detail/machine_ranks.hpp>
 #include <flotilla/detail/mpi_link.hpp>
+#include <flotilla/detail/mpi_machine.hpp>
 #include <flotilla/error/error.hpp>
 
 namespace flotilla {
@@ -115,7 +115,7 @@ inline transport_threads check_communicator(MPI_Comm communicator) {
   try {
     if (!is_chosen) { seen = detail::visible_gpus(); }
   } catch (...) { failed = std::current_exception(); }  // after the collective calls
-  detail::machine_ranks const machine{communicator};
+  detail::mpi_machine const machine{communicator};
   std::vector<std::vector<std::string>> const all = machine.gather(seen);
   if (failed) { std::rethrow_exception(failed); }
   std::string const devices = share_devices(all, machine.rank());

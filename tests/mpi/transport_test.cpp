@@ -45,7 +45,7 @@ void test_members(char const* level) {
 
 /// The ranks of a machine tell each other which GPUs they see.
 void test_machine() {
-  flotilla::detail::machine_ranks const machine{MPI_COMM_WORLD};
+  flotilla::detail::mpi_machine const machine{MPI_COMM_WORLD};
   CHECK(machine.rank() == world_rank);
   // As many texts as the number of the rank says, so that the lengths differ.
   std::vector<std::string> mine;

@@ -25,17 +25,17 @@ inline std::vector<std::string> visible_gpus() {
 }
 
 /// The ranks of a communicator that run on this machine.
-class machine_ranks {
+class mpi_machine {
  public:
   /// Collective over the communicator.
-  explicit machine_ranks(MPI_Comm communicator) {
+  explicit mpi_machine(MPI_Comm communicator) {
     check_mpi(MPI_Comm_split_type(communicator, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &together_),
               "MPI_Comm_split_type");
     MPI_Comm_rank(together_, &rank_);
   }
-  ~machine_ranks() { MPI_Comm_free(&together_); }
-  machine_ranks(machine_ranks const&) = delete;
-  machine_ranks& operator=(machine_ranks const&) = delete;
+  ~mpi_machine() { MPI_Comm_free(&together_); }
+  mpi_machine(mpi_machine const&) = delete;
+  mpi_machine& operator=(mpi_machine const&) = delete;
 
   [[nodiscard]] int rank() const noexcept { return rank_; }
   /// Collective over the machine. Returns the texts of each rank. Texts have no newlines.
