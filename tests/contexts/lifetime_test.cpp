@@ -77,7 +77,7 @@ TEST_F(ContextLifetime, ManyContextsLeaveNothingBehind) {
 // the program destroys none of them. The test detects a leak of a quarter of the modules' data, of
 // 32 KiB for each stream, or of 4 KiB for each event
 TEST_F(ContextLifetime, ManyContextsEndWithTheirModulesStreamsAndEvents) {
-  constexpr int rounds = 60, streams = 8, events = 64;
+  constexpr int rounds = 20, streams = 8, events = 64;
   constexpr std::size_t ballast = 1u << 20;  // in the module
   CUcontext const witness = create();
   std::size_t const handles = live_handles();

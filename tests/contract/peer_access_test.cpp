@@ -108,7 +108,7 @@ TEST_F(PeerAccess, DestroyedBufferIsKeptForTasksOfTheOtherDevice) {
 // requirement: the parts of one device have access to the memory of each other, and to the memory
 // of all parts of other devices
 TEST_F(PeerAccess, PartsOfDevicesHaveAccess) {
-  start({.devices = device_spec(2) + "/green:16*2"});
+  start({.devices = on_gpus() ? "cuda:0/green:16*2,cuda:1/green:16*2" : "cpu:2/green:16*2"});
   ASSERT_EQ(rt().devices().size(), 4u);
   FLOTILLA_NEED_PEERS();
   words parts[] = {word(first, 1), word(second, 2), word(third, 3), word(device_ordinal{3}, 4)};
