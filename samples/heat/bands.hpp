@@ -42,17 +42,32 @@ struct band {
   return made;
 }
 
+/// Returns whether `is_wanted(home)` holds for a neighbour of a band.
+template <class Predicate>
+[[nodiscard]] bool has_neighbour(std::vector<band> const& bands, std::size_t index,
+                                 Predicate const& is_wanted) {
+  return (index != 0 && is_wanted(bands[index - 1].home)) ||
+         (index + 1 != bands.size() && is_wanted(bands[index + 1].home));
+}
+
 /// Returns the indices of the bands in the order in which a step computes them: first those with a
 /// neighbour on another device. So their edges are copied while the devices compute the others.
 [[nodiscard]] inline std::vector<std::size_t> order_of(std::vector<band> const& bands) {
   std::vector<std::size_t> made(bands.size());
   std::iota(made.begin(), made.end(), std::size_t{0});
   std::stable_partition(made.begin(), made.end(), [&](std::size_t i) {
-    bool const differs_above = i != 0 && bands[i - 1].home != bands[i].home;
-    bool const differs_below = i + 1 != bands.size() && bands[i + 1].home != bands[i].home;
-    return differs_above || differs_below;
+    return has_neighbour(bands, i, [&](samples::place const& at) { return at != bands[i].home; });
   });
   return made;
+}
+
+/// Returns the priority of the tasks of a band. Edges take long to reach another rank, so a device
+/// computes the bands that have them before all others that are ready. Otherwise the bands of a GPU
+/// run at the same time, and the edges leave late.
+[[nodiscard]] inline int priority_of(std::vector<band> const& bands, std::size_t index) {
+  bool const is_seam = has_neighbour(
+      bands, index, [&](samples::place const& at) { return at.rank != bands[index].home.rank; });
+  return is_seam ? -1 : 0;
 }
 
 }  // namespace heat

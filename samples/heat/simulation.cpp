@@ -14,8 +14,10 @@ simulation::simulation(samples::team const& team, flotilla::flow& flow,
       alpha_(alpha),
       repeated_(repeated),
       order_(order_of(bands)) {
-  for (band const& each : bands) {
-    parts_.push_back({each, {make_state(flow, each), make_state(flow, each)}});
+  for (std::size_t i = 0; i < bands.size(); ++i) {
+    parts_.push_back({bands[i],
+                      priority_of(bands, i),
+                      {make_state(flow, bands[i]), make_state(flow, bands[i])}});
   }
 }
 
@@ -76,7 +78,7 @@ void simulation::submit(std::size_t index) {
   flow_.post(kernel_.with_shape({blocks.x, blocks.y}, {threads_per_block})(
                  read(from.rows), read(above), read(below), write(to.rows), write(to.first),
                  write(to.last), shape, alpha_),
-             {.device = here.where.home.device, .label = "step"});
+             {.device = here.where.home.device, .label = "step", .priority = here.priority});
 }
 
 void simulation::check() {

@@ -52,6 +52,7 @@ class simulation {
   };
   struct part {
     band where;
+    int priority;
     std::array<band_state, 2> states;
   };
   using step_kernel =
