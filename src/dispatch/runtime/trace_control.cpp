@@ -163,8 +163,8 @@ void trace_control::start_of_environment() const {
 void trace_control::end() const noexcept {
   std::shared_ptr<detail::trace_session> session;
   {
-    std::lock_guard const lock{with_.trace.mutex()};
-    session = with_.trace.session();
+    std::lock_guard const lock{with_.trace.current().mutex};
+    session = with_.trace.current().session;
   }
   if (session != nullptr) { session->end_and_report(); }
 }
