@@ -29,8 +29,8 @@ using tool::trace_clock;
 
 // requirement: each answer bounds the difference of the clocks, and the closest bounds count
 TEST(TraceClock, ClosestBoundsCount) {
-  // The first answer left rank 0 at once, and the second one came back at once.
-  trace_clock const clock{{{0, 1000, 5010}, {2000, 3000, 7990}}};
+  // The first answer came back at once, and the second question met rank 0 at once.
+  trace_clock const clock{{{0, 1000, 5990}, {2000, 3000, 7010}, {4000, 5000, 9500}}};
   EXPECT_EQ(clock(0), 5000);
   EXPECT_EQ(clock(70), 5070);
   EXPECT_EQ(clock.max_error(), 10);
@@ -65,7 +65,8 @@ class written_trace {
         dispatch::message_record{.task = task, .arrow = arrow, .sends = sends ? 1u : 0u});
   }
   void task(std::uint64_t number, std::string const& label, std::int64_t begin, std::int64_t end,
-            std::vector<std::uint64_t> after = {}) {
+            std::vector<std::uint64_t> after = {},
+            std::uint16_t device = dispatch::task_record::no_device) {
     std::size_t const predecessors = after.size();
     after.resize(predecessors + label.size() / 8 + 1);
     std::memcpy(after.data() + predecessors, label.data(), label.size());
@@ -75,7 +76,7 @@ class written_trace {
                               .launched = start_ + begin,
                               .begun = start_ + begin,
                               .ended = start_ + end,
-                              .device = dispatch::task_record::no_device,
+                              .device = device,
                               .lane = dispatch::trace_stamp::no_lane,
                               .from_device = dispatch::task_record::no_device,
                               .predecessors = static_cast<std::uint16_t>(predecessors),
@@ -98,7 +99,7 @@ class written_trace {
     encoder_.add(words);
   }
 
-  dispatch::trace_encoder encoder_{dispatch::trace_names{}};
+  dispatch::trace_encoder encoder_{dispatch::trace_names{.devices = {"a device"}}};
   std::int64_t const start_ = dispatch::tracer::now();
 };
 
@@ -142,6 +143,25 @@ TEST_F(MergedTraces, RanksKeepTheirNumbers) {
              trace.slices[each.to].name == second_task.name;
     }));
   }
+}
+
+// requirement: tables and pictures say which rank has a device or a thread
+TEST_F(MergedTraces, DevicesAndThreadsAreOfRanks) {
+  zero_.task(1, "on zero", 1 * one_ms, 2 * one_ms, {}, 0);
+  one_.task(1, "on one", 3 * one_ms, 4 * one_ms, {}, 0);
+  tool::trace_model const trace = merge();
+  std::vector<std::string> devices;
+  for (tool::device_use const& each : tool::use_of_devices(trace)) {
+    devices.push_back(each.device);
+    EXPECT_EQ(each.busy_time(), 1 * one_ms);
+  }
+  EXPECT_THAT(devices,
+              ::testing::ElementsAre("rank 0, device 0: a device", "rank 1, device 0: a device"));
+  std::vector<std::string> threads;
+  for (auto const& [id, track] : trace.tracks) {
+    if (track.name == "thread 1 main") { threads.push_back(trace.part_of(id)); }
+  }
+  EXPECT_THAT(threads, ::testing::UnorderedElementsAre("rank 0", "rank 1"));
 }
 
 // requirement: an arrow leads from the task that sends to the task that receives

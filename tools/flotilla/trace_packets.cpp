@@ -17,7 +17,6 @@ namespace packet {
 enum : protozero::pbf_tag_type {
   clocks = 6,
   timestamp = 8,
-  sequence = 10,
   event = 11,
   interned = 12,
   descriptor = 60
@@ -64,7 +63,6 @@ class decoder {
     while (from.next()) {
       switch (from.tag()) {
         case packet::timestamp: when = static_cast<std::int64_t>(from.get_uint64()); break;
-        case packet::sequence: sequence_ = from.get_uint32(); break;
         case packet::clocks: add_clocks(from.get_message()); break;
         case packet::event: add_event(from.get_message(), when); break;
         case packet::interned: add_interned(from.get_message()); break;
@@ -101,7 +99,7 @@ class decoder {
           default: entry.skip();
         }
       }
-      interned_[{sequence_, which}][id] = std::move(text);
+      interned_[which][id] = std::move(text);
     }
   }
 
@@ -155,7 +153,7 @@ class decoder {
   }
 
   std::string const& text(protozero::pbf_tag_type which, std::uint64_t id) const {
-    auto const found = interned_.find({sequence_, which});
+    auto const found = interned_.find(which);
     if (found != interned_.end()) {
       if (auto const one = found->second.find(id); one != found->second.end()) {
         return one->second;
@@ -235,8 +233,8 @@ class decoder {
   decoded_packets made_;
   std::map<std::int64_t, std::uint64_t> processes_;  // tracks, by pid
   std::map<std::uint64_t, std::int64_t> threads_;    // pids, by track
-  std::uint32_t sequence_ = 0;                       // of the packet; texts belong to it
-  std::map<std::pair<std::uint32_t, protozero::pbf_tag_type>, table> interned_;
+  // The parts of a merged trace follow each other, and each defines its texts again.
+  std::map<protozero::pbf_tag_type, table> interned_;
 };
 
 }  // namespace
