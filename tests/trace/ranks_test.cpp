@@ -7,9 +7,12 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstring>
+#include <deque>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <thread>
 #include <utility>
@@ -135,6 +138,67 @@ TEST_F(RankTraces, TransferHasAnArrow) {
     if (from != to) { found.emplace_back(from, to); }
   }
   EXPECT_THAT(found, ::testing::ElementsAre(std::pair{"rank 0", "rank 1"}));
+}
+
+/// Sends and receives the messages of a rank by hand.
+class rank_by_hand {
+ public:
+  explicit rank_by_hand(transport const& via) : via_(via) { receive(); }
+  ~rank_by_hand() { via_.close(via_.self); }
+  rank_by_hand(rank_by_hand const&) = delete;
+  rank_by_hand& operator=(rank_by_hand const&) = delete;
+
+  void send(cluster_ranks::record const& what) {
+    cluster_ranks::message_writer to;
+    static_cast<void>(to.add(what));
+    int request = 0;
+    std::vector<std::byte> const& sent = sent_.emplace_back(to.take({}));
+    via_.isend(via_.self, sent.data(), sent.size(), 0, cluster_ranks::record_tag, &request);
+  }
+  /// Returns whether a record of this kind has arrived now.
+  bool has_got(cluster_ranks::record_kind kind) {
+    transport_event event;
+    int count = 0;
+    via_.testsome(via_.self, &event, 1, &count);
+    if (count == 0 || event.request != open_) { return false; }
+    bool found = false;
+    cluster_ranks::message_reader in{std::span{memory_}.first(event.bytes)};
+    while (auto const item = in.next()) { found = found || item->what.kind == kind; }
+    receive();
+    return found;
+  }
+
+ private:
+  void receive() {
+    via_.irecv(via_.self, memory_.data(), memory_.size(), 0, cluster_ranks::record_tag, &open_);
+  }
+
+  transport const via_;
+  int open_ = 0;
+  std::vector<std::byte> memory_ = std::vector<std::byte>(cluster_ranks::max_message_bytes);
+  std::deque<std::vector<std::byte>> sent_;
+};
+
+// requirement: what a rank sends after `done` may arrive after the end of the receiver, so it sends
+// no answers
+TEST(RankQuestions, RankThatHasEndedDoesNotAnswer) {
+  using cluster_ranks::record_kind;
+  testing::loop ranks{2};
+  rank_by_hand one{ranks.rank(1)};
+  std::atomic<bool> has_answered{false};
+  std::thread zero{[&, via = ranks.rank(0)] {
+    runtime rt{{.devices = "cpu:1"}};
+    cluster const all{rt, via};
+    while (!has_answered) { std::this_thread::yield(); }
+  }};
+  one.send({.kind = record_kind::ask_time});
+  while (!one.has_got(record_kind::time)) {}  // control
+  has_answered = true;
+  while (!one.has_got(record_kind::done)) {}
+  one.send({.kind = record_kind::ask_time});
+  one.send({.kind = record_kind::done, .number = 3});
+  zero.join();
+  for (int i = 0; i < 10; ++i) { EXPECT_FALSE(one.has_got(record_kind::time)); }
 }
 
 }  // namespace
