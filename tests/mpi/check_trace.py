@@ -7,9 +7,12 @@ import subprocess
 import sys
 
 run_ranks, mpirun, program, tool = sys.argv[1:]
+files = ["ranks.pftrace.rank0", "ranks.pftrace.rank1"]
+for left in files:  # by an earlier run
+    if os.path.exists(left):
+        os.remove(left)
 subprocess.run([run_ranks, mpirun, "2", program], check=True, timeout=80,
                env={**os.environ, "FLOTILLA_TRACE": "ranks.pftrace"})
-files = ["ranks.pftrace.rank0", "ranks.pftrace.rank1"]
 shown = subprocess.run([tool, "trace", *files, "--merged", "merged.pftrace", "--top", "10000"],
                        capture_output=True, text=True, timeout=60)
 assert shown.returncode == 0 and os.path.exists("merged.pftrace"), shown
