@@ -55,7 +55,7 @@ cluster_state::cluster_state(runtime& owner, transport const& via)
     : owner_(owner),
       runtime_(dispatch::runtime_state::of(detail::access::impl(owner))),
       polled_(runtime_.waits.with().shared.polled),
-      network_(checked(via), runtime_.host) {
+      network_(checked(via), runtime_.host, runtime_.waits.with().shared.trace) {
   try {
     runtime_.usage.check_usable();
     if (ranks() > 1) { polled_.add(network_); }

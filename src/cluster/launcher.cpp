@@ -9,12 +9,14 @@
 
 #include <flotilla/error/error.hpp>
 
+#include "base/launch.hpp"
+
 namespace flotilla::cluster_ranks {
 
 void check_launcher(transport const& via) {
   if (via.world_ranks != 1) { return; }
-  // Open MPI; MPICH, Intel MPI and others by PMI; Slurm, only in a step that srun has started.
-  for (char const* const name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"}) {
+  for (base::launch_variables const& each : base::known_launchers()) {
+    char const* const name = each.ranks;
     char const* const text = std::getenv(name);
     if (text == nullptr) { continue; }
     int started = 0;

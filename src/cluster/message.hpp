@@ -22,14 +22,16 @@ inline constexpr std::size_t max_small_bytes = 4096;
 inline constexpr std::size_t max_copy_bytes = std::size_t{1} << 30;
 
 enum class record_kind : std::uint32_t {
-  small,   // a copy; its bytes follow
-  large,   // a copy, whose bytes travel in messages of their own, with the tag `tag`
-  lost,    // the data do not exist because a task failed on rank `tag`; its error follows
-  taken,   // the receiver has taken all transfers below `number`
-  idle,    // the sender has reached round `tag` of its wait number `number`
-  done,    // the sender has ended; this is its message number `number`, from 1
-  ping,    // nothing; it shows whether the receiver is alive
-  failed,  // as `done`, because the sender has failed; why follows
+  small,     // a copy; its bytes follow
+  large,     // a copy, whose bytes travel in messages of their own, with the tag `tag`
+  lost,      // the data do not exist because a task failed on rank `tag`; its error follows
+  taken,     // the receiver has taken all transfers below `number`
+  idle,      // the sender has reached round `tag` of its wait number `number`
+  done,      // the sender has ended; this is its message number `number`, from 1
+  ping,      // nothing; it shows whether the receiver is alive
+  failed,    // as `done`, because the sender has failed; why follows
+  ask_time,  // to rank 0, at the time `number` of the sender
+  time,      // its answer: the same `number`, its own time `total`, and the run `large`
 };
 
 /// One item of a message. `bytes` bytes follow it, rounded up to 8.
@@ -47,7 +49,7 @@ struct record {
 
 /// Begins each message.
 struct message_header {
-  std::uint32_t magic = 0x464c'4f31;  // the protocol and its version
+  std::uint32_t magic = 0x464c'4f32;  // the protocol and its version
   std::uint32_t records = 0;
 };
 

@@ -10,6 +10,7 @@
 #include <flotilla/error/error.hpp>
 
 #include "base/log.hpp"
+#include "dispatch/trace/perfetto.hpp"
 
 namespace flotilla::cluster_ranks {
 
@@ -17,8 +18,25 @@ void transfer::begin(std::unique_ptr<pending_task> self) noexcept {
   through_.add(std::unique_ptr<transfer>{static_cast<transfer*>(self.release())});
 }
 
-network::network(transport const& via, dispatch::host_submitter const& tasks)
-    : tasks_(tasks), port_(via, state_), transfers_(port_, state_, tasks) {
+std::uint64_t transfer::arrow_from(int here) const noexcept {
+  auto const other = static_cast<std::uint64_t>(who_.peer);
+  auto const self = static_cast<std::uint64_t>(here);
+  std::uint64_t made = 0;
+  for (std::uint64_t const part :
+       {std::uint64_t{who_.flow}, sends_ ? self : other, sends_ ? other : self, who_.number}) {
+    made = (made ^ part) * 0x9e37'79b9'7f4a'7c15;
+    made ^= made >> 32;
+  }
+  return made >> 2 | dispatch::perfetto::message_flow;
+}
+
+network::network(transport const& via, dispatch::host_submitter const& tasks,
+                 dispatch::tracer& trace)
+    : tasks_(tasks),
+      trace_(trace),
+      port_(via, state_),
+      transfers_(port_, state_, tasks),
+      clock_(trace, via.rank, via.ranks) {
   std::lock_guard const lock{lease_};
   try {
     port_.open();
@@ -45,6 +63,8 @@ bool network::poll() noexcept {
   bool moved = false;
   try {
     moved = take_begun();
+    bool const may_ask = !has_told_done_ && !state_.has_failed();
+    if (clock_.is_due() && may_ask && !port_.to(0).has_ended) { port_.add(0, clock_.ask()); }
     port_.flush();
     moved =
         port_.test([this](int from, std::span<std::byte const> message) { read(from, message); },
@@ -66,6 +86,9 @@ bool network::poll() noexcept {
 
 void network::end(std::span<std::unique_ptr<transfer> const> ended) noexcept {
   for (auto const& each : ended) {
+    if (trace_.active()) [[unlikely]] {
+      trace_.note_message(each->task, each->arrow_from(rank()), each->who().peer, each->sends());
+    }
     tasks_.end(*each, each->why);
     open_.fetch_sub(1, std::memory_order_release);
   }
@@ -89,11 +112,17 @@ bool network::take_begun() {
 }
 
 void network::read(int from, std::span<std::byte const> message) {
-  last_message_ = std::chrono::steady_clock::now();
-  has_reported_ = false;
+  auto const now = std::chrono::steady_clock::now();
   message_reader in{message};
   while (auto const item = in.next()) {
     switch (item->what.kind) {
+      case record_kind::ask_time:
+        // After its end, a rank sends nothing: it has told how many messages it sends.
+        if (!has_told_done_ && !has_told_failure_) {
+          port_.add(from, rank_clock::answer(item->what));
+        }
+        continue;
+      case record_kind::time: clock_.note_answer(item->what); continue;
       case record_kind::small:
       case record_kind::large:
       case record_kind::lost:
@@ -106,6 +135,9 @@ void network::read(int from, std::span<std::byte const> message) {
       case record_kind::done:
       case record_kind::failed: note_end(from, item->what, item->payload); break;
     }
+    // Questions about the time do not count: they go on while the ranks wait for each other.
+    last_message_ = now;
+    has_reported_ = false;
   }
   if (!in.is_valid()) {
     state_.fail(from, name_of(from) +

@@ -18,6 +18,7 @@
 
 #include "base/fork_guard.hpp"
 #include "cluster/message_port.hpp"
+#include "cluster/rank_clock.hpp"
 #include "cluster/rank_state.hpp"
 #include "cluster/transfer_table.hpp"
 #include "cluster/transport_lease.hpp"
@@ -31,7 +32,7 @@ namespace flotilla::cluster_ranks {
 class network final : public dispatch::pollable {
  public:
   /// @throws rank_failed  The transport refused the first receives.
-  network(transport const& via, dispatch::host_submitter const& tasks);
+  network(transport const& via, dispatch::host_submitter const& tasks, dispatch::tracer& trace);
   network(network const&) = delete;
   network& operator=(network const&) = delete;
 
@@ -94,6 +95,7 @@ class network final : public dispatch::pollable {
   void look_at_clock();
 
   dispatch::host_submitter const& tasks_;
+  dispatch::tracer& trace_;
   std::uint32_t const process_ = base::fork_generation();
   std::thread::id const main_ = std::this_thread::get_id();
   rank_state state_;
@@ -105,6 +107,7 @@ class network final : public dispatch::pollable {
   // The lease guards these members:
   message_port port_;
   transfer_table transfers_;
+  rank_clock clock_;
   bool has_failed_all_ = false;
   bool has_told_done_ = false;
   bool has_told_failure_ = false;

@@ -47,6 +47,9 @@ class transfer final : public dispatch::pending_task {
   [[nodiscard]] bool sends() const noexcept { return sends_; }
   [[nodiscard]] identity const& who() const noexcept { return who_; }
   [[nodiscard]] host_box const& memory() const noexcept { return memory_; }
+  /// Returns a number for the arrow in traces, which is the same on both ranks, and which other
+  /// transfers of the cluster have only by chance. @param here  This rank.
+  [[nodiscard]] std::uint64_t arrow_from(int here) const noexcept;
   /// Returns the data and the task, for messages.
   [[nodiscard]] std::string text() const {
     std::string const data = "data" + (data_.empty() ? " without a label" : " '" + data_ + "'");

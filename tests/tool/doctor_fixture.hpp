@@ -66,7 +66,7 @@ class Doctor : public ::testing::Test {
                                                              : std::optional{found->second};
                               },
                               4000};
-    launch const how = find_launch(around);
+    launch const how = flotilla::base::find_launch(around.variable);
     examine_rank(all, around, how);
     examine_surroundings(all, around, how.local_ranks);
     examine_limits(all, around);

@@ -6,36 +6,15 @@ import os
 import subprocess
 import sys
 
-program, protoc, definitions = sys.argv[1:]
-subprocess.run([protoc, "--proto_path", os.path.dirname(definitions), "--python_out", ".", definitions],
-               check=True, timeout=60)
-sys.path.insert(0, ".")
-import perfetto_part_pb2 as perfetto  # noqa: E402
+import perfetto_reader
 
+program, protoc, definitions = sys.argv[1:]
+perfetto = perfetto_reader.load(protoc, definitions)
 rounds = 20
 devices = 2
 subprocess.run([program, str(rounds)], check=True, timeout=60, stdout=subprocess.DEVNULL,
                env={**os.environ, "FLOTILLA_TRACE": "format.pftrace"})
-trace = perfetto.Trace()
-with open("format.pftrace", "rb") as file:
-    trace.ParseFromString(file.read())
-
-
-def unknown_fields(message):
-    """Returns whether the message has fields that Perfetto's definitions lack."""
-    if len(message.UnknownFields()) != 0:
-        return True
-    for field, value in message.ListFields():
-        if field.message_type is None:
-            continue
-        values = value if field.label == field.LABEL_REPEATED else [value]
-        if any(unknown_fields(each) for each in values):
-            return True
-    return False
-
-
-assert len(trace.packet) > 0
-assert not unknown_fields(trace), "the trace has fields that Perfetto does not know"
+trace = perfetto_reader.read(perfetto, "format.pftrace")
 first = trace.packet[0]
 assert first.sequence_flags == 1 and first.first_packet_on_sequence
 clocks = {each.clock_id: each.timestamp for each in first.clock_snapshot.clocks}

@@ -80,6 +80,13 @@ full = run(program, FLOTILLA_TRACE="/dev/full")
 assert full.returncode == 0 and full.stdout == "done\n", full
 assert "/dev/full" in full.stderr and "No space left" in full.stderr, full.stderr
 
+# requirement: ranks do not write to the same file
+ranked = run(program, "1", FLOTILLA_TRACE="ranked.pftrace", PMI_RANK="3", PMI_SIZE="4")
+assert ranked.returncode == 0 and ranked.stderr == "", ranked.stderr
+assert os.path.exists("ranked.pftrace.rank3") and not os.path.exists("ranked.pftrace")
+single = run(program, "1", FLOTILLA_TRACE="single.pftrace", PMI_RANK="0", PMI_SIZE="1")
+assert single.returncode == 0 and os.path.exists("single.pftrace"), single.stderr
+
 # error guess: wrong settings
 refused(run(program, FLOTILLA_TRACE="x.pftrace", FLOTILLA_TRACE_EVERY="often"),
         "FLOTILLA_TRACE_EVERY", "'often'")

@@ -28,7 +28,7 @@ char const* to_string(finding::grades grade) noexcept {
 bool print_doctor(std::ostream& out, std::string const& specification, bool json) {
   flotilla::driver_report const drivers = flotilla::describe_drivers();
   surroundings const around = real_surroundings(drivers);
-  launch const how = find_launch(around);
+  launch const how = flotilla::base::find_launch(around.variable);
   findings all;
   examine_rank(all, around, how);
   // Under a launcher, one rank of each machine examines what is the same for all of them.

@@ -2,50 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "doctor_ranks.hpp"
 
-#include <algorithm>
-#include <charconv>
 #include <cstddef>
-#include <optional>
 #include <string>
 
 namespace tool {
 namespace {
 
 using grades = finding::grades;
-
-/// The variables in which a launcher tells a process what it is.
-struct variables {
-  char const* launcher;
-  char const* rank;
-  char const* ranks;
-  char const* local_rank;
-  char const* local_ranks;
-};
-// In this order: jobs of Slurm may contain the mpirun of an MPI, and its variables count.
-constexpr variables known[]{
-    {"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK",
-     "OMPI_COMM_WORLD_LOCAL_SIZE"},
-    {"MPICH or another MPI with PMI", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"},
-    {"PALS", "PALS_RANKID", "PMI_SIZE", "PALS_LOCAL_RANKID", "PALS_LOCAL_SIZE"},
-    {"Slurm", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", "SLURM_TASKS_PER_NODE"},
-};
-
-/// Returns the number with which the variable begins: Slurm writes "4(x2)" for four ranks on each
-/// of two machines.
-std::optional<int> number(surroundings const& around, char const* name) {
-  std::string const text = around.variable(name);
-  int found = 0;
-  auto const read = std::from_chars(text.data(), text.data() + text.size(), found);
-  return read.ec == std::errc{} && found >= 0 ? std::optional{found} : std::nullopt;
-}
-
-/// Returns the number of the first launcher that tells it.
-int first_number(surroundings const& around, char const* variables::*which, int otherwise) {
-  for (variables const& each : known) {
-    if (auto const found = number(around, each.*which)) { return *found; }
-  }
-  return otherwise;
-}
 
 void examine_processors(findings& into, surroundings const& around, launch const& how) {
   int const mine = around.processors;
@@ -85,18 +48,6 @@ void examine_gpus(findings& into, surroundings const& around, launch const& how)
 }
 
 }  // namespace
-
-launch find_launch(surroundings const& around) {
-  launch made;
-  made.local_ranks = std::max(1, first_number(around, &variables::local_ranks, 1));
-  made.local_rank = first_number(around, &variables::local_rank, 0);
-  made.ranks = std::max(1, first_number(around, &variables::ranks, 1));
-  made.rank = first_number(around, &variables::rank, 0);
-  auto const has_started = [&](variables const& each) { return number(around, each.rank); };
-  auto const* const by = std::find_if(std::begin(known), std::end(known), has_started);
-  if (by != std::end(known)) { made.launcher = by->launcher; }
-  return made;
-}
 
 void examine_rank(findings& into, surroundings const& around, launch const& how) {
   if (how.ranks > 1) {

@@ -77,12 +77,16 @@ int main(int argc, char** argv) {
       "trace",
       "shows the longest waits, the critical path and idle devices of a trace that "
       "FLOTILLA_TRACE or flotilla::trace has written");
-  std::string trace_of;
-  std::string svg;
-  std::size_t count = 10;
-  trace->add_option("file", trace_of, "the file of the trace")->required();
-  trace->add_option("--svg", svg, "also draw the trace as a picture, into this file");
-  trace->add_option("--top", count, "the maximum number of lines of each list")
+  tool::trace_request traces;
+  trace
+      ->add_option("file", traces.files,
+                   "the file of the trace; several files, of the ranks of a program, are shown on "
+                   "one time axis")
+      ->required();
+  trace->add_option("--svg", traces.svg, "also draw the trace as a picture, into this file");
+  trace->add_option("--merged", traces.merged,
+                    "also write the traces of several files as one trace, into this file");
+  trace->add_option("--top", traces.count, "the maximum number of lines of each list")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   bench->prefix_command();  // passes all arguments to flotilla_bench, including --help
@@ -94,7 +98,7 @@ int main(int argc, char** argv) {
   try {
     if (bench->parsed()) { tool::run_bench(bench->remaining()); }
     if (devices->parsed()) { tool::print_devices(std::cout, specification, json, best_effort); }
-    if (trace->parsed()) { tool::print_trace(std::cout, trace_of, svg, count); }
+    if (trace->parsed()) { tool::print_traces(std::cout, traces); }
     if (doctor->parsed()) { well = tool::print_doctor(std::cout, specification, json); }
   } catch (std::exception const& failure) {
     std::cerr << "flotilla: " << failure.what() << '\n';

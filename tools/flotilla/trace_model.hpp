@@ -44,7 +44,24 @@ struct trace_arrow {
   }
 };
 
+/// What rank 0 has answered to a question for its time.
+struct clock_answer {
+  std::int64_t asked;  // times of this trace
+  std::int64_t answered;
+  std::int64_t there;  // the time of rank 0 between them
+};
+
+/// Which rank has written a trace, and when.
+struct trace_origin {
+  int rank = -1;                        // -1: not known
+  std::uint64_t run = 0;                // 0: not known
+  std::vector<clock_answer> answers{};  // in the order of their times
+  std::int64_t begun = 0;               // on the system's clock, which has the time of day
+  std::size_t parts = 0;  // how many traces were merged into this one; 1: it was not merged
+};
+
 struct trace_model {
+  trace_origin origin;
   std::map<std::uint64_t, trace_track> tracks;
   std::vector<trace_slice> slices;  // in the order of their begins
   std::vector<trace_arrow> arrows;
@@ -66,6 +83,12 @@ struct trace_model {
       if (found->second.name.rfind(prefix, 0) == 0) { return found->second.name; }
     }
     return "";
+  }
+  /// Returns which of the merged traces has a track, such as "rank 1". Empty if nothing was merged.
+  [[nodiscard]] std::string part_of(std::uint64_t track) const {
+    constexpr std::size_t before = sizeof("process ") - 1;
+    std::string const process = origin.parts > 1 ? above(track, "process ") : "";
+    return process.empty() ? "" : process.substr(before, process.find(':') - before);
   }
 };
 

@@ -14,13 +14,20 @@ using protozero::pbf_reader;
 
 // The numbers of the fields in Perfetto's messages.
 namespace packet {
-enum : protozero::pbf_tag_type { timestamp = 8, event = 11, interned = 12, descriptor = 60 };
+enum : protozero::pbf_tag_type {
+  clocks = 6,
+  timestamp = 8,
+  event = 11,
+  interned = 12,
+  descriptor = 60
+};
 }
 namespace descriptor {
 enum : protozero::pbf_tag_type { uuid = 1, name, process, thread, parent, counter = 8 };
 constexpr protozero::pbf_tag_type process_name = 6;
 constexpr protozero::pbf_tag_type thread_name = 5;
 constexpr protozero::pbf_tag_type tid = 2;
+constexpr protozero::pbf_tag_type pid = 1;
 }  // namespace descriptor
 namespace interned {
 constexpr protozero::pbf_tag_type categories = 1;
@@ -41,6 +48,10 @@ class decoder {
         trace.skip();
       }
     }
+    // In a merged trace, threads belong to the process of their rank.
+    for (auto const& [track, pid] : threads_) {
+      if (processes_.size() > 1) { made_.tracks[track].parent = processes_[pid]; }
+    }
     return std::move(made_);
   }
 
@@ -52,11 +63,22 @@ class decoder {
     while (from.next()) {
       switch (from.tag()) {
         case packet::timestamp: when = static_cast<std::int64_t>(from.get_uint64()); break;
+        case packet::clocks: add_clocks(from.get_message()); break;
         case packet::event: add_event(from.get_message(), when); break;
         case packet::interned: add_interned(from.get_message()); break;
         case packet::descriptor: add_track(from.get_message()); break;
         default: from.skip();
       }
+    }
+  }
+
+  void add_clocks(pbf_reader from) {
+    constexpr std::uint64_t time_of_day = 1;
+    while (from.next(1)) {
+      pbf_reader clock = from.get_message();
+      std::uint64_t which = 0, when = 0;
+      while (clock.next()) { (clock.tag() == 1 ? which : when) = clock.get_uint64(); }
+      if (which == time_of_day) { made_.begun = static_cast<std::int64_t>(when); }
     }
   }
 
@@ -89,10 +111,18 @@ class decoder {
         case descriptor::uuid: id = from.get_uint64(); break;
         case descriptor::name: track.name = from.get_string(); break;
         case descriptor::parent: track.parent = from.get_uint64(); break;
-        case descriptor::process:
-          track.name = "process " + name_in(from.get_message(), descriptor::process_name);
+        case descriptor::process: {
+          pbf_reader process = from.get_message();
+          track.name = "process " + name_in(process, descriptor::process_name);
+          processes_[pid_in(process)] = id;
           break;
-        case descriptor::thread: track.name = thread_name(from.get_message()); break;
+        }
+        case descriptor::thread: {
+          pbf_reader thread = from.get_message();
+          track.name = thread_name(thread);
+          threads_[id] = pid_in(thread);
+          break;
+        }
         case descriptor::counter:
           track.is_counter = true;
           from.skip();
@@ -105,6 +135,9 @@ class decoder {
 
   static std::string name_in(pbf_reader from, protozero::pbf_tag_type tag) {
     return from.next(tag) ? from.get_string() : std::string{};
+  }
+  static std::int64_t pid_in(pbf_reader from) {
+    return from.next(descriptor::pid) ? from.get_int64() : 0;
   }
   static std::string thread_name(pbf_reader from) {
     std::string name;
@@ -139,7 +172,9 @@ class decoder {
       name = 10,
       track = 11,
       text_of_name = 23,
-      counter = 30
+      counter = 30,
+      flow = 47,
+      ending_flow = 48
     };
     packet_event event;
     event.when = when;
@@ -153,6 +188,8 @@ class decoder {
         case text_of_name: event.name = from.get_string(); break;
         case track: event.track = from.get_uint64(); break;
         case counter: event.counter = from.get_int64(); break;
+        case flow: event.flow = from.get_fixed64(); break;
+        case ending_flow: event.ending_flow = from.get_fixed64(); break;
         default: from.skip();
       }
     }
@@ -194,6 +231,9 @@ class decoder {
   }
 
   decoded_packets made_;
+  std::map<std::int64_t, std::uint64_t> processes_;  // tracks, by pid
+  std::map<std::uint64_t, std::int64_t> threads_;    // pids, by track
+  // The parts of a merged trace follow each other, and each defines its texts again.
   std::map<protozero::pbf_tag_type, table> interned_;
 };
 

@@ -28,12 +28,15 @@ struct packet_event {
   std::map<std::string, std::string> texts;
   directions direction = directions::none;
   std::uint64_t bind = 0;
+  std::uint64_t flow = 0;         // begins an arrow; 0: none
+  std::uint64_t ending_flow = 0;  // ends an arrow; 0: none
   std::int64_t counter = 0;
 };
 
 struct decoded_packets {
   std::map<std::uint64_t, trace_track> tracks;
   std::vector<packet_event> events;  // in the order of the file
+  std::int64_t begun = 0;            // see trace_origin
 };
 
 /// @throws protozero::exception  The bytes are no messages, or are cut off.

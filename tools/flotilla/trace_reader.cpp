@@ -20,19 +20,6 @@
 namespace tool {
 namespace {
 
-std::string contents_of(std::filesystem::path const& file) {
-  std::error_code failed;
-  if (std::filesystem::is_directory(file, failed)) {
-    throw std::runtime_error("'" + file.string() + "' is a folder and no trace");
-  }
-  std::ifstream in{file, std::ios::binary};
-  if (!in) {
-    throw std::runtime_error("the trace '" + file.string() +
-                             "' cannot be opened: " + std::generic_category().message(errno));
-  }
-  return {std::istreambuf_iterator<char>{in}, {}};
-}
-
 /// Makes slices and arrows of events.
 class builder {
  public:
@@ -48,7 +35,10 @@ class builder {
         return;
     }
   }
-  [[nodiscard]] bool is_complete() const noexcept { return is_complete_; }
+  /// Adds the arrows whose ends come before their begins, because clocks of ranks are not exact.
+  void finish() {
+    for (auto const& [flow, to] : early_) { arrow_of(flow, to, false); }
+  }
 
  private:
   using directions = packet_event::directions;
@@ -69,6 +59,7 @@ class builder {
       }
       tasks_[event.bind] = index;
     }
+    if (event.flow != 0) { flows_[event.flow] = index; }
   }
   void end(packet_event const& event) {
     std::vector<std::size_t>& open = open_[event.track];
@@ -77,23 +68,37 @@ class builder {
     made_.slices[index].end = event.when;
     open.pop_back();
     if (event.direction == directions::in) { arrow(event.bind, index); }
+    if (event.ending_flow != 0) { arrow_of(event.ending_flow, index, true); }
   }
   void instant(packet_event const& event) {
     if (event.direction == directions::out) { submits_[event.bind] = event.when; }
     if (event.direction == directions::in && !open_[event.track].empty()) {
       arrow(event.bind, open_[event.track].back());
     }
+    if (event.name == "clock") { clock(event); }
     if (event.name == "end of trace") {
-      auto const value = [&](char const* of) {
-        auto const found = event.values.find(of);
-        return found == event.values.end() ? 0 : found->second;
-      };
-      is_complete_ = true;
-      made_.tasks = value("tasks");
-      made_.dropped = value("dropped_events");
-      made_.unfinished = value("unfinished_tasks");
-      made_.every = value("every");
+      ++made_.origin.parts;
+      made_.tasks += value(event, "tasks");
+      made_.dropped += value(event, "dropped_events");
+      made_.unfinished += value(event, "unfinished_tasks");
+      made_.every = std::max(made_.every, value(event, "every"));
     }
+  }
+  /// Of several clusters of the runtime, the first one counts.
+  void clock(packet_event const& event) {
+    trace_origin& origin = made_.origin;
+    auto const rank = static_cast<int>(value(event, "rank"));
+    std::uint64_t const run = value(event, "run");
+    if (origin.rank < 0) { origin.rank = rank; }
+    if (origin.run == 0) { origin.run = run; }
+    if (run == 0 || rank != origin.rank || run != origin.run) { return; }
+    auto const round = static_cast<std::int64_t>(value(event, "round_ns"));
+    auto const there = static_cast<std::int64_t>(value(event, "rank0_ns"));
+    origin.answers.push_back({event.when - round, event.when, there});
+  }
+  [[nodiscard]] static std::uint64_t value(packet_event const& event, char const* of) {
+    auto const found = event.values.find(of);
+    return found == event.values.end() ? 0 : found->second;
   }
   void arrow(std::uint64_t from, std::size_t to) {
     // The predecessor may be missing: it was not chosen, was dropped, or ended before the trace.
@@ -101,18 +106,43 @@ class builder {
       made_.arrows.push_back({found->second, to});
     }
   }
+  /// Adds an arrow that came as a flow.
+  void arrow_of(std::uint64_t flow, std::size_t to, bool may_come_later) {
+    if (auto const found = flows_.find(flow); found != flows_.end()) {
+      made_.arrows.push_back({found->second, to});
+    } else if (may_come_later) {
+      early_.emplace_back(flow, to);
+    }
+  }
 
   trace_model& made_;
-  std::map<std::uint64_t, std::vector<std::size_t>> open_;  // slices, by track
-  std::map<std::uint64_t, std::int64_t> submits_;           // by number of the task
-  std::map<std::uint64_t, std::size_t> tasks_;              // slices, by number of the task
-  bool is_complete_ = false;
+  std::map<std::uint64_t, std::vector<std::size_t>> open_;    // slices, by track
+  std::map<std::uint64_t, std::int64_t> submits_;             // by number of the task
+  std::map<std::uint64_t, std::size_t> tasks_;                // slices, by number of the task
+  std::map<std::uint64_t, std::size_t> flows_;                // slices, by flow
+  std::vector<std::pair<std::uint64_t, std::size_t>> early_;  // flows, and slices at their ends
 };
 
 }  // namespace
 
+std::string bytes_of(std::filesystem::path const& file) {
+  std::error_code failed;
+  if (std::filesystem::is_directory(file, failed)) {
+    throw std::runtime_error("'" + file.string() + "' is a folder and no trace");
+  }
+  std::ifstream in{file, std::ios::binary};
+  if (!in) {
+    throw std::runtime_error("the trace '" + file.string() +
+                             "' cannot be opened: " + std::generic_category().message(errno));
+  }
+  return {std::istreambuf_iterator<char>{in}, {}};
+}
+
 trace_model read_trace(std::filesystem::path const& file) {
-  std::string const bytes = contents_of(file);
+  return decode_trace(bytes_of(file), file);
+}
+
+trace_model decode_trace(std::string const& bytes, std::filesystem::path const& file) {
   std::string const name = "'" + file.string() + "'";
   if (bytes.empty()) { throw std::runtime_error(name + " is empty, and so no trace"); }
   // A trace is a list of packets, so its first byte is the tag of a packet.
@@ -133,10 +163,12 @@ trace_model read_trace(std::filesystem::path const& file) {
   std::stable_sort(decoded.events.begin(), decoded.events.end(),
                    [](auto const& a, auto const& b) { return a.when < b.when; });
   trace_model made;
+  made.origin.begun = decoded.begun;
   made.tracks = std::move(decoded.tracks);
   builder events{made};
   for (packet_event& each : decoded.events) { events.add(each); }
-  if (!events.is_complete()) {
+  events.finish();
+  if (made.origin.parts == 0) {
     throw std::runtime_error(name + (made.slices.empty()
                                          ? " is no trace of flotilla: it has no tasks and no end"
                                          : " is cut off: its last event is missing, because the "

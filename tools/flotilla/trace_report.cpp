@@ -27,10 +27,16 @@ std::string name_of(trace_slice const& slice) {
          (is_unfinished(slice) ? ", unfinished" : "");
 }
 
+/// Adds the rank to a name, if the trace was merged from those of several ranks.
+std::string with_part(trace_model const& trace, trace_slice const& slice, std::string const& name) {
+  std::string const part = trace.part_of(slice.track);
+  return part.empty() ? name : part + ", " + name;
+}
+
 /// The part of the device's name before the colon.
 std::string short_device(trace_model const& trace, trace_slice const& slice) {
   std::string const device = device_of(trace, slice);
-  return device.empty() ? "host" : device.substr(0, device.find(':'));
+  return device.empty() ? with_part(trace, slice, "host") : device.substr(0, device.find(':'));
 }
 
 std::vector<std::size_t> tasks_of(trace_model const& trace) {
@@ -66,7 +72,9 @@ void print_path(std::ostream& out, trace_model const& trace, std::size_t count) 
   for (std::size_t i = 0; i < path.size(); ++i) {
     trace_slice const& one = trace.slices[path[i]];
     if (i >= skipped) {
-      shown.add({in_ms(one.end), in_ms(one.end - before), quiet[i] < 0 ? "-" : in_ms(quiet[i]),
+      // A sender may see the end of a transfer after the receiver.
+      std::int64_t const added = std::max<std::int64_t>(one.end - before, 0);
+      shown.add({in_ms(one.end), in_ms(added), quiet[i] < 0 ? "-" : in_ms(quiet[i]),
                  short_device(trace, one), name_of(one)});
     }
     before = one.end;
@@ -103,7 +111,8 @@ bool is_task(trace_slice const& slice) { return slice.category == "task"; }
 bool is_unfinished(trace_slice const& slice) { return slice.value("unfinished") != 0; }
 
 std::string device_of(trace_model const& trace, trace_slice const& slice) {
-  return trace.above(slice.track, "device ");
+  std::string const device = trace.above(slice.track, "device ");
+  return device.empty() ? device : with_part(trace, slice, device);
 }
 
 std::vector<std::size_t> longest_waits(trace_model const& trace, std::size_t count) {
@@ -153,8 +162,9 @@ std::vector<std::int64_t> quiet_times(trace_model const& trace,
   for (trace_slice const& each : trace.slices) {
     if (each.category == "drive") {
       // Not its begin: the thread then begins to look.
-      note(each.name.substr(each.name.find("device")), each.end);
-    } else if (std::string const device = short_device(trace, each); device != "host") {
+      note(with_part(trace, each, each.name.substr(each.name.find("device"))), each.end);
+    } else if (!device_of(trace, each).empty()) {
+      std::string const device = short_device(trace, each);
       note(device, each.begin);
       note(device, each.end);
     }

@@ -17,7 +17,8 @@ namespace tool {
 [[nodiscard]] bool is_task(trace_slice const& slice);
 /// Whether the slice is a task that had not ended when the trace ended. It ends with the trace.
 [[nodiscard]] bool is_unfinished(trace_slice const& slice);
-/// Returns the name of the slice's device, such as "device 0: …". Empty if it has none.
+/// Returns the name of the slice's device, such as "device 0: …", or in a merged trace
+/// "rank 1, device 0: …". Empty if it has none.
 [[nodiscard]] std::string device_of(trace_model const& trace, trace_slice const& slice);
 
 /// Returns the tasks with the longest time from the submit to the launch, the longest first.

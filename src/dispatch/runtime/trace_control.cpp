@@ -15,6 +15,7 @@
 
 #include <flotilla/error/error.hpp>
 
+#include "base/launch.hpp"
 #include "base/log.hpp"
 #include "dispatch/lane/lane.hpp"
 #include "dispatch/lane/lane_layout.hpp"
@@ -140,10 +141,13 @@ std::shared_ptr<detail::trace_session> trace_control::start(trace_options option
 }
 
 void trace_control::start_of_environment() const {
-  // The runtimes of a process write separate files.
+  // The ranks of a program and the runtimes of a process write separate files.
   static std::atomic<unsigned> traces{0};
   auto options = trace_options_of_environment();
   if (!options) { return; }
+  if (auto const how = base::find_launch(); how.ranks > 1) {
+    options->file += ".rank" + std::to_string(how.rank);
+  }
   if (unsigned const before = traces.fetch_add(1, std::memory_order_relaxed); before != 0) {
     options->file += "." + std::to_string(before + 1);
   }
@@ -159,8 +163,8 @@ void trace_control::start_of_environment() const {
 void trace_control::end() const noexcept {
   std::shared_ptr<detail::trace_session> session;
   {
-    std::lock_guard const lock{with_.trace.mutex()};
-    session = with_.trace.session();
+    std::lock_guard const lock{with_.trace.current().mutex};
+    session = with_.trace.current().session;
   }
   if (session != nullptr) { session->end_and_report(); }
 }

@@ -3,6 +3,8 @@
 #pragma once
 // The fields of Perfetto's messages that flotilla writes. Their numbers are part of the format.
 
+#include <cstdint>
+
 #include <protozero/types.hpp>
 
 namespace flotilla::dispatch::perfetto {
@@ -65,6 +67,10 @@ enum class event_type : int { begin = 1, end = 2, instant = 3, counter = 4 };
 // event is written.)
 enum class legacy_event : protozero::pbf_tag_type { bind = 8, direction = 13 };
 enum class flow_direction : int { none = 0, in = 1, out = 2, in_out = 3 };
+// Tasks have their numbers as ids, which are less than 2^56. These arrows have other ones, in the
+// form of flow_ids:
+inline constexpr std::uint64_t copy_flow = std::uint64_t{1} << 63;     // | the copy between devices
+inline constexpr std::uint64_t message_flow = std::uint64_t{1} << 62;  // | a hash of the transfer
 
 enum class annotation : protozero::pbf_tag_type {
   name = 1,  // name_iid

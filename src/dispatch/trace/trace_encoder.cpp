@@ -17,9 +17,6 @@ namespace {
 using perfetto::event_type;
 using perfetto::flow_direction;
 
-// Arrows of copies between devices have other numbers than those of tasks.
-constexpr std::uint64_t copy_arrow = std::uint64_t{1} << 63;
-
 // A program that gives each task another label gains nothing from numbers for them.
 constexpr std::size_t max_labels = 10'000;
 
@@ -42,35 +39,6 @@ std::string_view text_of(memory_op_kind kind) noexcept {
 
 }  // namespace
 
-trace_encoder::texts::texts(packet_stream& to) {
-  auto const value = [&](std::string_view text) {
-    return to.intern(perfetto::interned_data::annotation_names, text);
-  };
-  auto const event = [&](std::string_view text) {
-    return to.intern(perfetto::interned_data::event_names, text);
-  };
-  auto const category = [&](std::string_view text) {
-    return to.intern(perfetto::interned_data::categories, text);
-  };
-  queue = value("queue_ns");
-  run = value("run_ns");
-  kernel = value("kernel");
-  items = value("items");
-  bytes = value("bytes");
-  failed = value("failed");
-  unfinished = value("unfinished");
-  tasks = value("tasks");
-  device_time = value("device_ns");
-  submit = event("submit");
-  after = event("after");
-  copy_out = event("copy to another device");
-  task = category("task");
-  batch = category("batch");
-  drive = category("drive");
-  measured = category("measured");
-  copy = category("copy");
-}
-
 trace_encoder::trace_encoder(trace_names names)
     : names_(std::move(names)), tracks_(to_, names_), texts_(to_) {}
 
@@ -92,6 +60,12 @@ void trace_encoder::add(std::span<std::uint64_t const> record) {
     case record_kind::drive: return add(record_of<drive_record>(record));
     case record_kind::counters: return add(record_of<counters_record>(record));
     case record_kind::measured: return add(record_of<measured_record>(record));
+    case record_kind::message: {
+      auto const message = record_of<message_record>(record);
+      messages_[message.task] = message;
+      return;
+    }
+    case record_kind::clock: return add(record_of<clock_record>(record));
   }
 }
 
@@ -198,6 +172,14 @@ void trace_encoder::add(task_record const& task, std::span<std::uint64_t const> 
     begin.add(task.end == traced_end::unfinished ? texts_.unfinished : texts_.failed, 1,
               perfetto::annotation::flag);
   }
+  trace_event end{.type = event_type::end, .track = begin.track, .when = task.ended};
+  if (auto const found = messages_.find(task.number); found != messages_.end()) {
+    message_record const message = found->second;
+    messages_.erase(found);
+    // The receiver may have begun to wait before the sender begins, so the arrow leads to its end.
+    (message.sends != 0 ? begin.flow : end.ending_flow) = message.arrow;
+    begin.add(message.sends != 0 ? texts_.to_rank : texts_.from_rank, message.peer);
+  }
   to_.write({.type = event_type::instant,
              .track = threads_[task.thread],
              .when = task.submitted,
@@ -205,7 +187,7 @@ void trace_encoder::add(task_record const& task, std::span<std::uint64_t const> 
              .direction = flow_direction::out,
              .bind = task.number});
   if (task.from_device != task_record::no_device) {
-    begin.ending_flow = copy_arrow | task.number;
+    begin.ending_flow = perfetto::copy_flow | task.number;
     to_.write({.type = event_type::instant,
                .track = tracks_.device(task.from_device, trace_tracks::of_device::copies_out),
                .when = from,
@@ -224,7 +206,6 @@ void trace_encoder::add(task_record const& task, std::span<std::uint64_t const> 
                .direction = flow_direction::in,
                .bind = tail[i]});
   }
-  trace_event end{.type = event_type::end, .track = begin.track, .when = task.ended};
   if (task.predecessors != 0) {
     end.direction = flow_direction::in;
     end.bind = tail[0];
@@ -274,14 +255,26 @@ void trace_encoder::add(measured_record const& measured) {
   slice(begin, measured.seen);
 }
 
+void trace_encoder::add(clock_record const& clock) {
+  trace_event one{.type = event_type::instant,
+                  .track = tracks_.process(),
+                  .when = clock.answered,
+                  .name = name("clock")};
+  one.add(value("rank"), clock.rank);
+  one.add(value("ranks"), clock.ranks);
+  if (clock.run != 0) {
+    one.add(value("run"), clock.run);
+    one.add(value("rank0_ns"), static_cast<std::uint64_t>(clock.there));
+    one.add(value("round_ns"), static_cast<std::uint64_t>(clock.answered - clock.asked));
+  }
+  to_.write(one);
+}
+
 void trace_encoder::add_dropped(std::int64_t when, std::uint64_t records) {
   count(tracks_.dropped(), when, records);
 }
 
 void trace_encoder::finish(std::int64_t when, trace_totals const& totals) {
-  auto const value = [this](std::string_view text) {
-    return to_.intern(perfetto::interned_data::annotation_names, text);
-  };
   trace_event last{.type = event_type::instant,
                    .track = tracks_.process(),
                    .when = when,

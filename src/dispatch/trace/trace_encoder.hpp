@@ -8,10 +8,13 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "dispatch/trace/launch_packets.hpp"
 #include "dispatch/trace/trace_records.hpp"
+#include "dispatch/trace/trace_texts.hpp"
 #include "dispatch/trace/trace_tracks.hpp"
 
 namespace flotilla::dispatch {
@@ -48,34 +51,30 @@ class trace_encoder {
   void add(drive_record const& drive);
   void add(counters_record const& counters);
   void add(measured_record const& measured);
+  void add(clock_record const& clock);
 
   void slice(trace_event begin, std::int64_t end);
   void count(std::uint64_t track, std::int64_t when, std::uint64_t value);
   [[nodiscard]] std::uint64_t name(std::string_view text) {
     return to_.intern(perfetto::interned_data::event_names, text);
   }
+  [[nodiscard]] std::uint64_t value(std::string_view text) {
+    return to_.intern(perfetto::interned_data::annotation_names, text);
+  }
   [[nodiscard]] std::uint64_t kernel_name(std::uint32_t kernel);
   [[nodiscard]] launch_packets& launches_of(std::uint32_t kernel);
   [[nodiscard]] std::uint64_t name_of(task_record const& task, std::string_view label);
   [[nodiscard]] std::string kind_of(task_record const& task);
 
-  // The numbers of texts that many events use.
-  struct texts {
-    explicit texts(packet_stream& to);
-    std::uint64_t queue, run, kernel, items, bytes, tasks, device_time;  // of values
-    std::uint64_t failed, unfinished;                                    // the same
-    std::uint64_t submit, after, copy_out;                               // names
-    std::uint64_t task, batch, drive, measured, copy;                    // categories
-  };
-
   trace_names const names_;
   packet_stream to_;
   trace_tracks tracks_;
-  texts const texts_;
+  trace_texts const texts_;
   std::vector<std::uint64_t> threads_;       // tracks, by index
   std::vector<std::uint64_t> kernel_names_;  // event names, by kernel; 0: not known yet
   std::vector<std::uint64_t> drive_names_;   // by device
-  std::vector<std::unique_ptr<launch_packets>> launches_;  // by kernel; null: none yet
+  std::vector<std::unique_ptr<launch_packets>> launches_;       // by kernel; null: none yet
+  std::unordered_map<std::uint64_t, message_record> messages_;  // by task
   std::uint64_t tasks_ = 0;
 };
 

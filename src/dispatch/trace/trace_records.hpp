@@ -20,6 +20,8 @@ enum class record_kind : std::uint8_t {
   counters,
   measured,
   launches,
+  message,
+  clock,
 };
 
 /// The first word of each record.
@@ -143,6 +145,27 @@ struct measured_record {
   std::uint32_t unused = 0;
 };
 
+/// The task whose record comes next from this thread copies data to or from another rank.
+struct message_record {
+  record_head head{};
+  std::uint64_t task = 0;   // trace_number
+  std::uint64_t arrow = 0;  // the same in the traces of both ranks
+  std::uint32_t peer = 0;
+  std::uint32_t sends = 0;  // 0: the task receives
+};
+
+/// Which rank writes the trace. If `run` is not 0, rank 0 has also told its time: it was `there` at
+/// some time from `asked` to `answered`. On rank 0 itself, all three are the same.
+struct clock_record {
+  record_head head{};
+  std::int64_t asked = 0;
+  std::int64_t answered = 0;
+  std::int64_t there = 0;
+  std::uint64_t run = 0;  // the same for all ranks of a run of the program
+  std::uint32_t rank = 0;
+  std::uint32_t ranks = 0;
+};
+
 template <class Record>
 inline constexpr std::uint16_t words_of = sizeof(Record) / sizeof(std::uint64_t);
 
@@ -158,5 +181,6 @@ static_assert(sizeof(launches_record) % 8 == 0 && std::is_trivially_copyable_v<l
 static_assert(sizeof(task_record) % 8 == 0 && std::is_trivially_copyable_v<task_record>);
 static_assert(sizeof(batch_record) % 8 == 0 && sizeof(drive_record) % 8 == 0);
 static_assert(sizeof(counters_record) % 8 == 0 && sizeof(measured_record) % 8 == 0);
+static_assert(sizeof(message_record) % 8 == 0 && sizeof(clock_record) % 8 == 0);
 
 }  // namespace flotilla::dispatch

@@ -52,8 +52,8 @@ std::shared_ptr<trace_session> trace_session::begin(dispatch::tracer& of, trace_
                                                     dispatch::trace_names names,
                                                     std::function<void()> before_end) {
   trace_options wanted = checked(std::move(options));
-  std::lock_guard const lock{of.mutex()};
-  if (auto const& other = of.session(); other != nullptr) {
+  std::lock_guard const lock{of.current().mutex};
+  if (auto const& other = of.current().session; other != nullptr) {
     throw trace_failed("the trace '" + wanted.file.string() +
                        "' cannot begin: the runtime already writes the trace '" +
                        other->file_.path().string() + "'; end that trace first");
@@ -61,7 +61,7 @@ std::shared_ptr<trace_session> trace_session::begin(dispatch::tracer& of, trace_
   auto made = std::make_shared<trace_session>(of, std::move(wanted), std::move(names),
                                               std::move(before_end));
   made->start();
-  of.session() = made;
+  of.current().session = made;
   return made;
 }
 
@@ -223,13 +223,13 @@ trace_summary trace_session::end() {
   if (!std::exchange(has_ended_, true)) {
     before_end_();
     {
-      std::lock_guard const tracer_lock{tracer_.mutex()};
+      std::lock_guard const tracer_lock{tracer_.current().mutex};
       tracer_.end();
     }
     stop_thread();
     write_end();
-    std::lock_guard const tracer_lock{tracer_.mutex()};
-    tracer_.session().reset();  // from now on, another trace may begin
+    std::lock_guard const tracer_lock{tracer_.current().mutex};
+    tracer_.current().session.reset();  // from now on, another trace may begin
   }
   if (file_.error() != 0) { throw trace_failed(error_text()); }
   if (failed_) {

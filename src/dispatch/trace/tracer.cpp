@@ -117,8 +117,8 @@ std::uint32_t tracer::index_of_this_thread() noexcept {
 }
 
 std::uint32_t tracer::begin(std::uint32_t every) noexcept {
-  std::uint32_t const number = session_number_.load(std::memory_order_relaxed) + 1;
-  session_number_.store(number, std::memory_order_relaxed);
+  std::uint32_t const number = current_.number.load(std::memory_order_relaxed) + 1;
+  current_.number.store(number, std::memory_order_relaxed);
   bound_.store(std::numeric_limits<std::uint64_t>::max() / every, std::memory_order_relaxed);
   changed_(true);
   return number;
@@ -139,7 +139,7 @@ void tracer::note_submit(slot_address task) noexcept {
   here->count_submit();
   tasks_.side(task).traced = {.submitted = now(),
                               .generation = static_cast<std::uint32_t>(generation),
-                              .session = session_number_.load(std::memory_order_relaxed),
+                              .session = current_.number.load(std::memory_order_relaxed),
                               .thread = here->index()};
 }
 
@@ -157,7 +157,7 @@ slot_side* tracer::chosen(slot_address task) const noexcept {
   if (!is_chosen(trace_number(task, word.generation()))) { return nullptr; }
   slot_side& side = tasks_.side(task);
   bool const is_noted = side.traced.is_of(word.generation()) &&
-                        side.traced.session == session_number_.load(std::memory_order_relaxed);
+                        side.traced.session == current_.number.load(std::memory_order_relaxed);
   return is_noted ? &side : nullptr;
 }
 
@@ -207,6 +207,15 @@ bool tracer::note_first(slot_address task, traced_end end, std::int64_t when) no
   if (side == nullptr || !side->traced.take(word.generation())) { return false; }
   push_task(task, word.generation(), *side, end, when);
   return true;
+}
+
+void tracer::note_message(slot_address task, std::uint64_t arrow, int peer, bool sends) noexcept {
+  if (chosen(task) == nullptr) { return; }
+  generation_word const word{tasks_.at(task).generation.load(std::memory_order_relaxed)};
+  push(record_kind::message, message_record{.task = trace_number(task, word.generation()),
+                                            .arrow = arrow,
+                                            .peer = static_cast<std::uint32_t>(peer),
+                                            .sends = sends ? 1u : 0u});
 }
 
 void tracer::push_task(slot_address task, std::uint64_t generation, slot_side& side, traced_end end,

@@ -96,6 +96,10 @@ class tracer {
   /// @return whether the task was chosen and this call has written the record.
   bool note_first(slot_address task, traced_end end, std::int64_t when) noexcept;
 
+  /// The task copies data to or from another rank. The calling thread then ends it.
+  /// @param arrow  The same number on both ranks.
+  void note_message(slot_address task, std::uint64_t arrow, int peer, bool sends) noexcept;
+
   // ---- other records ----
 
   /// Puts a record into the buffer of the calling thread.
@@ -112,17 +116,19 @@ class tracer {
   std::uint32_t begin(std::uint32_t every) noexcept;
   void end() noexcept;
   [[nodiscard]] trace_threads& threads() noexcept { return *threads_; }
-  /// Guards `session`.
-  [[nodiscard]] std::mutex& mutex() noexcept { return mutex_; }
-  /// The trace that is on. Null if there is none.
-  [[nodiscard]] std::shared_ptr<detail::trace_session>& session() noexcept { return session_; }
+  struct current_session {
+    std::mutex mutex;                                // guards `session`, and changes of `number`
+    std::shared_ptr<detail::trace_session> session;  // the trace that is on; null if there is none
+    std::atomic<std::uint32_t> number{0};            // of this trace, or else of the last one
+  };
+  [[nodiscard]] current_session& current() noexcept { return current_; }
 
  private:
   class launch_group;
   static constexpr std::uint64_t slots_chosen_together = 32;  // slot_pool::block_slots
 
   [[nodiscard]] record_head head_of(record_kind kind, std::size_t words) const noexcept {
-    return {session_number_.load(std::memory_order_relaxed), static_cast<std::uint16_t>(words),
+    return {current_.number.load(std::memory_order_relaxed), static_cast<std::uint16_t>(words),
             kind};
   }
   [[nodiscard]] bool is_chosen(std::uint64_t number) const noexcept {
@@ -140,12 +146,10 @@ class tracer {
 
   task_table const& tasks_;
   std::unique_ptr<trace_threads> const threads_;
-  std::mutex mutex_;
-  std::shared_ptr<detail::trace_session> session_;
   std::function<void(bool)> const changed_;
-  // Written under the mutex. They have a cache line of their own, because every batch reads it.
+  current_session current_;
+  // Written under the mutex. It has a cache line of its own, because every batch reads it.
   alignas(base::cache_line) std::atomic<std::uint64_t> bound_{0};  // of the hash; 0: no trace
-  std::atomic<std::uint32_t> session_number_{0};
 };
 
 }  // namespace flotilla::dispatch
