@@ -73,17 +73,32 @@ def _function(mpi):
     """Returns the address of flotilla_python_mpi in a library for the MPI of mpi4py."""
     name = f"mpi-{_key(mpi)}.so"
     folder = _cache_folder()
-    if folder is not None and (folder / name).is_file():
+    if folder is not None and _is_complete(folder / name):
         try:
             return _load(folder / name, mpi)
-        except (OSError, AttributeError, _WrongMpi):  # compile it again
+        except (OSError, _WrongMpi):  # compile it again
             pass
     with tempfile.TemporaryDirectory(prefix="mpi-", dir=folder) as work:
         made = pathlib.Path(work) / name
         function = _compile(made, mpi)
         if folder is not None:
+            with made.open("ab") as end:
+                end.write(_checksum(made.read_bytes()))
             os.replace(made, folder / name)
     return function
+
+
+def _checksum(data):
+    return hashlib.sha256(data).digest()
+
+
+def _is_complete(file):
+    """Whether a file ends with its checksum: to load a part of a library can end the process."""
+    try:
+        data = file.read_bytes()
+    except OSError:
+        return False
+    return data[-32:] == _checksum(data[:-32])
 
 
 def _key(mpi):

@@ -108,9 +108,13 @@ void cluster_core::close() {
   closing_scope const closing{is_closing_};
   try {
     owner_->without_gil([this] { detail::wait_for_end(*held_); });
+  } catch (would_deadlock const&) {  // inside `exclusive`
+    is_closed_ = false;
+    throw;
   } catch (poisoned const&) {  // the destructor tells the other ranks
   }
   while (calls_ != 0) { waiting.sleep(); }
+  owner_->note_wait();
   std::unique_ptr<cluster> ending = std::move(held_);
   auto& all = open_clusters();
   all.erase(std::remove(all.begin(), all.end(), self), all.end());

@@ -110,7 +110,7 @@ void bind_clusters(nb::module_& to) {
           [](py_cluster* self, py_runtime const& runtime, nb::handle communicator) {
             new (self) py_cluster{open_cluster(runtime.core, communicator)};
           },
-          "runtime"_a, "communicator"_a,
+          "runtime"_a, "communicator"_a.none(),
           "`communicator` is one of mpi4py, such as MPI.COMM_WORLD. All its ranks make the cluster "
           "together. The first one on a machine compiles the connection with MPI.")
       .def_prop_ro(

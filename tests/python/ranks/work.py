@@ -19,7 +19,8 @@ def move_from_rank_to_rank(rt, ranks, size):
     image = pathlib.Path(os.environ["FLOTILLA_TEST_KERNELS"]).read_bytes()
     add = rt.load(cpu=image).kernel("saxpy", "float a, float const* x, float* y, int n").over(size)
     flow = fl.Flow(ranks)
-    ones, y = flow.data(np.ones(size, np.float32)), flow.empty(size, label="y")
+    ones = np.ones(size, np.float32)  # each rank uses its own
+    y = flow.empty(size, label="y")
     flow.post_host(lambda to: to.fill(1), fl.write(y))
     numbers = []
 
@@ -28,7 +29,7 @@ def move_from_rank_to_rank(rt, ranks, size):
         array *= 2
 
     for step in range(10):
-        flow.post(add, 1.0, fl.read(ones), fl.update(y), size, rank=step % ranks.ranks)
+        flow.post(add, 1.0, ones, fl.update(y), size, rank=step % ranks.ranks)
         flow.post_host(double, fl.update(y), rank=(step + 1) % ranks.ranks)
     expected = 1.0
     for _ in range(10):
@@ -87,6 +88,11 @@ def add_up(ranks):
     expected = ranks.ranks * (ranks.ranks + 1) // 2
     assert seen == ([[expected] * 4] if ranks.rank == last else [])
     assert ranks.exclusive(lambda: WORLD.allreduce(ranks.rank + 1)) == expected
+    with pytest.raises(ZeroDivisionError):
+        ranks.exclusive(lambda: 1 / 0)
+    for call in (ranks.wait_idle, ranks.finish, ranks.close, lambda: ranks.exclusive(print)):
+        with pytest.raises(fl.WouldDeadlock):
+            ranks.exclusive(call)
     ranks.wait_idle()
 
 
@@ -130,7 +136,10 @@ def give_tickets(ranks):
         for call in (ticket.wait, lambda: ticket.done, lambda: ticket.error, ticket.cancel):
             with pytest.raises(fl.InvalidArgument, match="runs on another rank"):
                 call()
-    # An array of the program is an argument of a posted launch, also where it does not run.
+    ticket = flow.submit_host(lambda seen: ranks.close(), fl.read(x), rank=0)
+    if ticket.valid:
+        with pytest.raises(fl.WouldDeadlock, match="inside a function of a task"):
+            ticket.wait()
     for rank in (-1, ranks.ranks, "0"):
         with pytest.raises(fl.InvalidArgument, match="rank"):
             flow.post_host(lambda to: None, fl.write(x), rank=rank)
