@@ -151,6 +151,15 @@ def refusal(mpi, communicator="MPI.COMM_WORLD", error="NoCompiler", before="", *
     return mpi.alone(code, **variables)
 
 
+# requirement: the launcher of another MPI starts several programs of one rank
+@pytest.mark.skipif(len(FAMILIES) < 2, reason="needs two MPIs")
+def test_launcher_of_another_mpi_is_named(mpi):
+    other = "mpich" if mpi.family == "openmpi" else "openmpi"
+    program = FOLDER / "ranks" / "work.py"
+    said = mpi.call(f"mpirun.{other}", "-n", "2", sys.executable, program).stdout
+    assert re.search("InvalidArgument: a launcher has started 2 processes", said), said
+
+
 # requirement: a library for another MPI is not used
 @pytest.mark.skipif(len(FAMILIES) < 2, reason="needs two MPIs")
 def test_wrapper_of_another_mpi_is_refused(mpi, tmp_path):
