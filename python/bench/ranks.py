@@ -9,7 +9,6 @@ the row `chain` of bench/ranks in C++.
 import statistics
 import time
 
-import numpy
 from mpi4py import MPI
 
 import flotilla as fl
@@ -26,11 +25,13 @@ WORDS, STEPS, ROUNDS = 256, 500, 5
 def main():
     with fl.Runtime() as rt, fl.Cluster(rt, MPI.COMM_WORLD) as cluster, fl.Flow(cluster) as flow:
         step = rt.compile(SOURCE).kernel("step_words", "unsigned* words, unsigned count")
-        x = flow.data(numpy.zeros(WORDS, numpy.uint32))
+        shaped = step.over(WORDS, 32)
+        x = flow.empty(WORDS, "uint32")
+        flow.post_host(lambda to: to.fill(0), fl.write(x))
 
         def chain():
             for i in range(STEPS):
-                flow.post(step.over(WORDS), fl.update(x), WORDS, rank=i % cluster.ranks)
+                flow.post(shaped, fl.update(x), WORDS, rank=i % cluster.ranks)
             cluster.wait_idle()
 
         chain()
