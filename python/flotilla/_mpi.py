@@ -32,17 +32,22 @@ def connect(communicator):
     Collective: if it fails on one rank, it raises on all of them.
     """
     mpi = _mpi_of(communicator)
-    function, problem = None, None
     machine = communicator.Split_type(mpi.COMM_TYPE_SHARED)
-    for is_first in (True, False):  # the others find what the first rank of a machine has compiled
-        if is_first == (machine.rank == 0):
+    function = problem = None
+    for is_mine in (machine.rank == 0, machine.rank != 0):  # the first rank compiles for the others
+        if is_mine:
             try:
                 function = _function(mpi)
-            except Exception as error:  # the other ranks must learn it
-                problem = f"{type(error).__name__}: {error}"
-        machine.Barrier()
+            except BaseException as error:  # also Ctrl-C: the other ranks must learn it
+                problem = error
+        if machine.bcast(problem is not None):
+            break
     machine.Free()
-    for rank, text in enumerate(communicator.allgather(problem)):
+    said = None if problem is None else f"{type(problem).__name__}: {problem}"
+    all_said = communicator.allgather(said)
+    if isinstance(problem, KeyboardInterrupt):
+        raise problem
+    for rank, text in enumerate(all_said):
         if text is not None:
             raise NoCompiler(f"rank {rank} cannot connect flotilla with its MPI: {text}")
     return function, communicator.py2f()

@@ -180,8 +180,9 @@ def test_wrapper_that_does_not_compile_is_named(mpi, tmp_path):
 
 
 # requirement: a failure on one rank is an exception on all ranks
-def test_failure_to_connect_is_an_exception_on_all_ranks(mpi, tmp_path):
-    mpi.run(2, "ends.py", "no_connection", XDG_CACHE_HOME=tmp_path)
+@pytest.mark.parametrize("case", ["no_connection", "interrupted_connection"])
+def test_failure_to_connect_is_an_exception_on_all_ranks(mpi, case, tmp_path):
+    mpi.run(2, "ends.py", case, XDG_CACHE_HOME=tmp_path)
 
 
 # error guess

@@ -202,5 +202,14 @@ def no_connection():
         fl.Cluster(rt, WORLD)
 
 
+def interrupted_connection():
+    """Ctrl-C ends the compiler of rank 0. Rank 1 raises too."""
+    os.environ["MPICXX"] = "sh -c 'kill -INT $PPID; exec sleep 600'"
+    error = KeyboardInterrupt if WORLD.rank == 0 else fl.NoCompiler
+    with fl.Runtime() as rt, pytest.raises(error) as caught:
+        fl.Cluster(rt, WORLD)
+    assert WORLD.rank == 0 or "rank 0 cannot connect" in str(caught.value)
+
+
 globals()[sys.argv[1]]()
 passed.append(True)
