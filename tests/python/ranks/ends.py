@@ -204,7 +204,8 @@ def no_connection():
 
 def interrupted_connection():
     """Ctrl-C ends the compiler of rank 0. Rank 1 raises too."""
-    os.environ["MPICXX"] = "sh -c 'kill -INT $PPID; exec sleep 600'"
+    # Python does not end a child that it is just starting, so the command ends soon.
+    os.environ["MPICXX"] = "sh -c 'kill -INT $PPID; exec sleep 3'"
     error = KeyboardInterrupt if WORLD.rank == 0 else fl.NoCompiler
     with fl.Runtime() as rt, pytest.raises(error) as caught:
         fl.Cluster(rt, WORLD)
