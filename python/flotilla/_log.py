@@ -7,6 +7,7 @@ from __future__ import annotations
 import _thread
 import atexit
 import os
+import sys
 
 from . import _core
 
@@ -78,8 +79,9 @@ def log_to(target: logging.Logger | Callable[[_core.LogMessage], object] | None)
 def end() -> None:
     """Ends all runtimes, and passes on the messages that are left."""
     global _is_over
-    # Functions of tasks need the interpreter, so all tasks end before it does.
-    _core._end()
+    # Functions of tasks need the interpreter, so all tasks end before it does. If an exception ends
+    # the program, the other ranks of clusters learn it.
+    _core._end(getattr(sys, "last_value", None))
     with _lock:
         _is_over = True
         _core._stop_log()

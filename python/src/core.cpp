@@ -10,6 +10,7 @@
 
 #include <unistd.h>
 
+#include "cluster.hpp"
 #include "deferred.hpp"
 #include "log.hpp"
 
@@ -17,9 +18,10 @@ namespace flotilla::python {
 
 namespace {
 
-/// All cores of the process. Never destroyed, because cores may live until the process ends.
-std::set<runtime_core*>& all_cores() {
-  static auto* const made = new std::set<runtime_core*>;
+/// All cores of the process, in the order in which they were made: all ranks must close their
+/// clusters in the same order. Never destroyed, because cores may live until the process ends.
+std::vector<runtime_core*>& all_cores() {
+  static auto* const made = new std::vector<runtime_core*>;
   return *made;
 }
 
@@ -73,11 +75,11 @@ runtime_core::runtime_core(std::unique_ptr<runtime> made, bool is_single_threade
       isolated_{isolated_devices_of(*runtime_)},
       process_{::getpid()},
       on_error_{std::move(on_error)} {
-  all_cores().insert(this);
+  all_cores().push_back(this);
 }
 
 runtime_core::~runtime_core() {
-  all_cores().erase(this);
+  std::erase(all_cores(), this);
   if (runtime_ != nullptr && !is_freed_ && !is_in_child()) {
     runtime_->close();
     if (wait_in_destructor([this] { runtime_->wait_idle(); })) {
@@ -108,6 +110,7 @@ void runtime_core::close() {
   if (is_freed_) { return; }
   is_closed_ = is_closing_ = true;
   closing_scope const closing{is_closing_};
+  close_clusters(*this);  // first, because tasks of other ranks may need tasks of this one
   runtime_->close();
   without_gil([this] { runtime_->wait_idle(); });
   while (calls_ != 0) { waiting.sleep(); }
@@ -148,6 +151,7 @@ void runtime_core::close_at_exit(bool& was_interrupted) noexcept {
 
 void runtime_core::abandon() noexcept {
   end_process_at_exit();
+  abandon_clusters(*this);
   is_freed_ = true;
   // Kernels may still use all of it.
   static_cast<void>(runtime_.release());

@@ -92,8 +92,8 @@ class runtime_core : public std::enable_shared_from_this<runtime_core> {
   /// Notes that a wait has ended without an interruption.
   void note_wait() noexcept { was_interrupted_ = false; }
 
-  /// Refuses new tasks, waits for all tasks, and frees everything. If the wait is interrupted, the
-  /// next call goes on. After that, a call does nothing.
+  /// Closes the clusters of the runtime, refuses new tasks, waits for all tasks, and frees all. If
+  /// the wait is interrupted, the next call goes on. After that, a call does nothing.
   /// @throws would_deadlock  The caller is inside a function of a task. Nothing was closed.
   void close();
   /// Closes all runtimes of the process, at the end of the interpreter. If a signal handler raises,

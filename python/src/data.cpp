@@ -129,6 +129,7 @@ held_data::user::user(std::shared_ptr<held_data> data) : user{data->calls_, data
   if (data_->is_closed_) {
     throw invalid_handle(data_->text() + " cannot be used: close() was called");
   }
+  if (data_->flow_->ranks() != nullptr) { data_->flow_->ranks()->check_open(); }
 }
 
 void held_data::close() {

@@ -55,7 +55,7 @@ class held_data final : public owned_part, public std::enable_shared_from_this<h
   /// Refers to the data during a call without the GIL, so that `close` waits for the call.
   class user {
    public:
-    /// @throws runtime_closed, invalid_handle  The runtime or the data are closed.
+    /// @throws runtime_closed, invalid_handle  The runtime, the cluster or the data are closed.
     explicit user(std::shared_ptr<held_data> data);
     user(user&& other) noexcept = default;
     user& operator=(user&&) = delete;
@@ -170,8 +170,11 @@ struct py_tiles {
   std::vector<py_data> tiles;       // in row-major order
   std::vector<std::size_t> counts;  // in each dimension
 };
-/// Divides data. @throws invalid_argument, invalid_handle
-[[nodiscard]] py_tiles divide(py_data const& whole, nb::handle tile);
+/// Divides data.
+/// @param owners  None, the ranks that own the tiles, or a function that returns them for a number
+///                of tiles.
+/// @throws invalid_argument, invalid_handle, rank_failed
+[[nodiscard]] py_tiles divide(py_data const& whole, nb::handle tile, nb::handle owners);
 
 void bind_tiles(nb::module_& to);
 void bind_data(nb::module_& to);

@@ -86,11 +86,31 @@ nb::object copy_of(py_data const& of) {
   return view.enter().attr("copy")();
 }
 
-/// Brings the contents of data back to the array from which they were made.
+int owner_of(py_data const& of) { return detail::rank_of_owner(held_data::user{of.held}.state()); }
+
+void set_owner(py_data const& of, int rank) {
+  held_data const& data = with_memory(of, "set_owner()");
+  held_data::user const use{of.held};
+  data.flow().owner()->without_gil([&] { detail::set_owner(use.state(), rank); });
+}
+
+void collect(py_data const& of) {
+  held_data const& data = with_memory(of, "collect()");
+  held_data::user const use{of.held};
+  data.flow().owner()->without_gil([&] { detail::collect(use.state()); });
+}
+
+/// Brings the contents of data back to the array from which they were made. If the data have a
+/// cluster, to that of the owner.
 void leave(py_data const& of, nb::args const& why) {
   bool const is_after_error = why.size() > 0 && !why[0].is_none();
-  bool const is_usable = !of.held->is_closed() && !of.held->flow().owner()->is_closed();
-  if (!is_after_error && is_usable && of.held->is_of_program()) { wait_for(of); }
+  cluster_core const* const ranks = of.held->flow().ranks();
+  bool const is_usable = !of.held->is_closed() && !of.held->flow().owner()->is_closed() &&
+                         (ranks == nullptr || !ranks->is_closed());
+  if (!is_after_error && is_usable && of.held->is_of_program()) {
+    if (ranks != nullptr) { collect(of); }
+    if (ranks == nullptr || ranks->rank() == owner_of(of)) { wait_for(of); }
+  }
   of.held->close();
 }
 
@@ -179,9 +199,24 @@ void bind_data(nb::module_& to) {
            "Starts to copy the data to a device, or to the host. Does not wait.")
       .def("is_valid", is_valid, "device"_a = nb::none(),
            "Whether the copy on a device, or on the host, is or will be valid.")
-      .def("tiles", divide, "tile"_a,
-           "Divides the data into tiles of this shape, each of which is data of its own. While a "
-           "tile exists, tasks cannot use the whole data.")
+      .def(
+          "tiles", divide, "tile"_a, nb::kw_only(), "owners"_a = nb::none(),
+          nb::sig("def tiles(self, tile: object, *, owners: collections.abc.Sequence[int] | "
+                  "collections.abc.Callable[[int], collections.abc.Sequence[int]] | None = None) "
+                  "-> Tiles"),
+          "Divides the data into tiles of this shape, each of which is data of its own. While a "
+          "tile exists, tasks cannot use the whole data. `owners` are the ranks that own the tiles "
+          "in row-major order, or a function that returns them for a number of tiles, such as "
+          "Cluster.blocks.")
+      .def_prop_ro("owner", owner_of,
+                   "The rank that owns the data: 0, unless the program says something else. Only "
+                   "there, the contents can be copied to the host.")
+      .def("set_owner", set_owner, "rank"_a,
+           "Makes another rank the owner, which gets the contents. All ranks call it.")
+      .def(
+          "collect", collect,
+          "Ends the copies on other ranks than the owner, and brings it the contents of tiles that "
+          "have ended. All ranks call it.")
       .def(
           "close", [](py_data const& of) { of.held->close(); },
           "Ends the data, without a copy back. Tasks that were submitted before still use them. "

@@ -216,14 +216,19 @@ void translate(std::exception_ptr const& why, void* /*unused*/) {
 
 }  // namespace
 
-python_failure::python_failure(nb::python_error const& raised)
-    : text_{nb::cast<std::string>(nb::handle(raised.type()).attr("__name__"))} {
-  nb::object const value = nb::borrow(raised.value());
+std::string text_of_exception(nb::handle raised) {
+  auto made = nb::cast<std::string>(raised.type().attr("__name__"));
   try {
-    std::string const message = nb::cast<std::string>(nb::str(value));
-    if (!message.empty()) { text_ += ": " + message; }
+    auto const message = nb::cast<std::string>(nb::str(raised));
+    if (!message.empty()) { made += ": " + message; }
   } catch (nb::python_error const&) {  // its __str__ raises
   }
+  return made;
+}
+
+python_failure::python_failure(nb::python_error const& raised)
+    : text_{text_of_exception(raised.value())} {
+  nb::object const value = nb::borrow(raised.value());
   nb::object copy = value;
   try {
     copy = nb::module_::import_("flotilla._failures").attr("keep")(value);

@@ -47,6 +47,9 @@ class python_failure : public std::exception {
   std::string text_;
 };
 
+/// Returns the class and the message of a Python exception, such as "ValueError: it is negative".
+[[nodiscard]] std::string text_of_exception(nb::handle raised);
+
 /// Makes the exception classes of the module, and translates C++ exceptions to them.
 void bind_errors(nb::module_& to);
 

@@ -34,6 +34,12 @@ flow_core::flow_core(core_ptr owner, flow_options const& options) : owner_{std::
   owner_->add(*this);
 }
 
+flow_core::flow_core(std::shared_ptr<cluster_core> ranks, flow_options const& options)
+    : owner_{ranks->owner()}, ranks_{std::move(ranks)} {
+  ranks_->without_gil([&](cluster& all) { held_.emplace(all, options); });
+  owner_->add(*this);
+}
+
 flow_core::~flow_core() {
   end();
   owner_->remove(*this);
@@ -42,6 +48,7 @@ flow_core::~flow_core() {
 flow& flow_core::usable() {
   static_cast<void>(owner_->usable());
   if (is_closed_) { throw invalid_handle("the flow is closed"); }
+  if (ranks_ != nullptr) { ranks_->check_open(); }
   return *held_;
 }
 

@@ -13,6 +13,7 @@
 
 #include <flotilla/data/flow.hpp>
 
+#include "cluster.hpp"
 #include "core.hpp"
 
 namespace flotilla::python {
@@ -26,12 +27,16 @@ namespace flotilla::python {
 class flow_core final : public owned_part {
  public:
   flow_core(core_ptr owner, flow_options const& options);
+  /// Makes a flow over all ranks.
+  flow_core(std::shared_ptr<cluster_core> ranks, flow_options const& options);
   flow_core(flow_core const&) = delete;
   flow_core& operator=(flow_core const&) = delete;
   ~flow_core() override;
 
   [[nodiscard]] core_ptr const& owner() const noexcept { return owner_; }
-  /// @throws runtime_closed, invalid_handle  The runtime or the flow is closed.
+  /// Null if the flow runs only in this process.
+  [[nodiscard]] cluster_core const* ranks() const noexcept { return ranks_.get(); }
+  /// @throws runtime_closed, invalid_handle  The runtime, the flow or its cluster is closed.
   [[nodiscard]] flow& usable();
   /// Calls `function` with the C++ flow, without the GIL. `close` waits until it has returned.
   template <class F>
@@ -69,6 +74,7 @@ class flow_core final : public owned_part {
   void end() noexcept;
 
   core_ptr const owner_;
+  std::shared_ptr<cluster_core> const ranks_;
   std::optional<flow> held_;  // empty after the end
   std::unordered_map<PyObject*, nb::object> kept_;
   bool is_closed_ = false;

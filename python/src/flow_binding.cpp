@@ -60,6 +60,7 @@ nb::object submit_launch(flow_core& flow, py_shaped_kernel const& kernel, nb::ar
   ticket made =
       flow.without_gil([&](flotilla::flow& to) { return to.submit(what, options.get()); });
   if (wanted == result::ticket) { return ended(flow.owner(), std::move(made), foreign, wanted); }
+  if (!made.valid()) { return nb::none(); }  // the task runs on another rank
   post_kept({flow.owner(), std::move(made), foreign}, foreign);
   return nb::none();
 }
@@ -147,8 +148,10 @@ nb::dict counters_of(py_flow const& self, unsigned device) {
   return made;
 }
 
-void make_flow(py_flow* self, py_runtime const& runtime, std::optional<std::int64_t> memory_limit,
-               bool keeps_graph) {
+/// @param runs_on  A runtime_core or a cluster_core.
+template <class Place>
+std::shared_ptr<flow_core> make_flow(std::shared_ptr<Place> const& runs_on,
+                                     std::optional<std::int64_t> memory_limit, bool keeps_graph) {
   flow_options options;
   options.keeps_graph = keeps_graph;
   if (memory_limit) {
@@ -158,7 +161,7 @@ void make_flow(py_flow* self, py_runtime const& runtime, std::optional<std::int6
     }
     options.memory_limit = static_cast<std::size_t>(*memory_limit);
   }
-  new (self) py_flow{std::make_shared<flow_core>(runtime.core, options)};
+  return std::make_shared<flow_core>(runs_on, options);
 }
 
 // For type stubs. nanobind cannot know that a function returns a Ticket or None.
@@ -166,11 +169,12 @@ void make_flow(py_flow* self, py_runtime const& runtime, std::optional<std::int6
   "def " name                                                                                 \
   "(self, what: object, *arguments, after: object | None = None, after_end: object | None = " \
   "None, device: int | None = None, label: str | None = None, batch: bool = True, "           \
-  "priority: int = 0) -> " result
+  "priority: int = 0, rank: int | None = None) -> " result
 #define FLOTILLA_SUBMIT_HOST_SIGNATURE(name, result)                                     \
   "def " name                                                                            \
   "(self, function: collections.abc.Callable[..., object], *uses: Use, after: object | " \
-  "None = None, after_end: object | None = None, label: str | None = None) -> " result
+  "None = None, after_end: object | None = None, label: str | None = None, "             \
+  "rank: int | None = None) -> " result
 
 /// Adds a function that submits a task on any place.
 template <class Class>
@@ -180,14 +184,15 @@ void bind_submit(Class& to, char const* name, result wanted, char const* signatu
   to.def(
       name,
       [wanted](nb::handle self, nb::handle what, nb::args const& arguments, nb::handle after,
-               nb::handle after_end, nb::handle device, nb::handle label, bool batch,
-               int priority) {
-        return submit_any(self, what, arguments, {after, after_end, device, label, batch, priority},
-                          wanted);
+               nb::handle after_end, nb::handle device, nb::handle label, bool batch, int priority,
+               nb::handle rank) {
+        given_options given{after, after_end, device, label, batch, priority};
+        given.rank = rank;
+        return submit_any(self, what, arguments, given, wanted);
       },
       "what"_a, "arguments"_a, "after"_a = nb::none(), "after_end"_a = nb::none(),
       "device"_a = nb::none(), "label"_a = nb::none(), "batch"_a = true, "priority"_a = 0,
-      nb::sig(signature), text);
+      "rank"_a = nb::none(), nb::sig(signature), text);
 }
 
 /// Adds a function that submits a host task.
@@ -198,12 +203,13 @@ void bind_submit_host(Class& to, char const* name, result wanted, char const* si
   to.def(
       name,
       [wanted](nb::handle self, nb::handle function, nb::args const& uses, nb::handle after,
-               nb::handle after_end, nb::handle label) {
-        return submit_on_host(self, function, uses, {after, after_end, nb::none(), label, true, 0},
-                              wanted);
+               nb::handle after_end, nb::handle label, nb::handle rank) {
+        given_options given{after, after_end, nb::none(), label};
+        given.rank = rank;
+        return submit_on_host(self, function, uses, given, wanted);
       },
       "function"_a, "uses"_a, "after"_a = nb::none(), "after_end"_a = nb::none(),
-      "label"_a = nb::none(), nb::sig(signature), text);
+      "label"_a = nb::none(), "rank"_a = nb::none(), nb::sig(signature), text);
 }
 
 }  // namespace
@@ -214,8 +220,21 @@ void bind_flows(nb::module_& to) {
                            "Orders tasks by the data that they use, and copies the data to where "
                            "the tasks run. As a context manager, it closes at the end of the "
                            "block.");
-  made.def("__init__", make_flow, "runtime"_a, nb::kw_only(), "memory_limit"_a = nb::none(),
-           "keeps_graph"_a = false)
+  made.def(
+          "__init__",
+          [](py_flow* self, py_runtime const& runtime, std::optional<std::int64_t> memory_limit,
+             bool keeps_graph) {
+            new (self) py_flow{make_flow(runtime.core, memory_limit, keeps_graph)};
+          },
+          "runtime"_a, nb::kw_only(), "memory_limit"_a = nb::none(), "keeps_graph"_a = false)
+      .def(
+          "__init__",
+          [](py_flow* self, py_cluster const& cluster, std::optional<std::int64_t> memory_limit,
+             bool keeps_graph) {
+            new (self) py_flow{make_flow(cluster.core, memory_limit, keeps_graph)};
+          },
+          "cluster"_a, nb::kw_only(), "memory_limit"_a = nb::none(), "keeps_graph"_a = false,
+          "A flow over all ranks of a cluster. All ranks submit the same tasks, in the same order.")
       .def(
           "data",
           [](py_flow const& self, nb::handle array, nb::handle label) {

@@ -5,6 +5,7 @@
 
 #include <flotilla/version.hpp>
 
+#include "cluster.hpp"
 #include "core.hpp"
 #include "data.hpp"
 #include "deferred.hpp"
@@ -33,11 +34,16 @@ NB_MODULE(_core, module) {
   py::bind_runtime(module);
   py::bind_recordings(module);
   py::bind_traces(module);
+  py::bind_clusters(module);
   py::bind_data(module);
   py::bind_flows(module);
-  module.def("_end", [] {
-    py::runtime_core::close_all();
-    py::release_collected();
-    py::stop_releasing();
-  });
+  module.def(
+      "_end",
+      [](nanobind::handle error) {
+        if (!error.is_none()) { py::fail_clusters(nullptr, py::text_of_exception(error)); }
+        py::runtime_core::close_all();
+        py::release_collected();
+        py::stop_releasing();
+      },
+      nanobind::arg("error").none());
 }

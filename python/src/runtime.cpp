@@ -18,6 +18,7 @@
 #include <flotilla/task/event_fd.hpp>
 #include <flotilla/task/host_task.hpp>
 
+#include "cluster.hpp"
 #include "compile.hpp"
 #include "deferred.hpp"
 #include "errors.hpp"
@@ -96,7 +97,14 @@ void bind_runtime(nb::module_& to) {
           "__enter__", [](nb::object self) { return self; },
           nb::sig("def __enter__(self) -> Runtime"))
       .def(
-          "__exit__", [](py_runtime& self, nb::args const&) { self.core->close(); }, "why"_a)
+          "__exit__",
+          [](py_runtime& self, nb::args const& why) {
+            if (why.size() > 1 && !why[1].is_none()) {
+              fail_clusters(self.core.get(), text_of_exception(why[1]));
+            }
+            self.core->close();
+          },
+          "why"_a)
       .def(
           "close", [](py_runtime& self) { self.core->close(); },
           "Refuses new tasks, waits for all tasks, and frees the memory of the runtime. Memory "

@@ -41,6 +41,7 @@ struct given_options {
   bool batch = true;
   int priority = 0;
   nb::handle timeout = nb::none();  // None, or seconds
+  nb::handle rank = nb::none();     // None, or the number of a rank; only for flows
 };
 
 /// The options of a task, with the text of the label.

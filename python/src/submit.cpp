@@ -33,6 +33,20 @@ std::optional<device_ordinal> device_of(nb::handle given) {
   return device_ordinal{ordinal};
 }
 
+namespace {
+
+/// @throws invalid_argument  It is no number, or a negative one, which would mean any rank.
+int rank_of(nb::handle given) {
+  if (given.is_none()) { return task_options::any_rank; }
+  int rank = 0;
+  if (nb::try_cast(given, rank, false) && rank >= 0) { return rank; }
+  PyErr_Clear();
+  throw invalid_argument("the rank of a task is a number from 0, but is " +
+                         nb::cast<std::string>(nb::repr(given)));
+}
+
+}  // namespace
+
 converted_options::converted_options(given_options const& given) {
   options_.after = dependencies_of(given.after, "after");
   options_.after_end = dependencies_of(given.after_end, "after_end");
@@ -47,6 +61,7 @@ converted_options::converted_options(given_options const& given) {
   options_.batch = given.batch;
   options_.priority = given.priority;
   if (auto const deadline = deadline_of(given.timeout)) { options_.deadline = *deadline; }
+  options_.rank = rank_of(given.rank);
 }
 
 void post_kept(py_ticket const& made, nb::object const& foreign) {

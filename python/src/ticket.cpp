@@ -67,8 +67,14 @@ std::optional<std::chrono::steady_clock::time_point> deadline_of(nb::handle time
                             std::chrono::duration<double>(std::min(seconds, max_seconds)));
 }
 
+ticket const& py_ticket::task() const {
+  if (task_.valid()) { return task_; }
+  throw invalid_argument(
+      "the task runs on another rank, so its ticket cannot be used here; see Ticket.valid");
+}
+
 bool py_ticket::is_done() {
-  bool const ended = task_.ready();
+  bool const ended = task().ready();
   if (ended) { foreign_ = nb::none(); }
   return ended;
 }
@@ -135,6 +141,10 @@ void bind_tickets(nb::module_& to) {
       to, "Ticket", nb::is_weak_referenceable(),
       "The handle of a submitted task. It can be awaited in asyncio. The task runs "
       "even if its ticket is dropped.")
+      .def_prop_ro("valid", &py_ticket::is_valid,
+                   "Whether the task runs in this process. Otherwise another rank of the cluster "
+                   "runs it, and "
+                   "the ticket refuses all other calls: InvalidArgument.")
       .def_prop_ro("done", &py_ticket::is_done, "Whether the task has ended, successfully or not.")
       .def("wait", &py_ticket::wait, nb::arg("timeout") = nb::none(),
            "Waits until the task has ended, for at most `timeout` seconds. Raises the error of the "
@@ -188,7 +198,8 @@ void bind_tickets(nb::module_& to) {
              runtime& rt = t.owner().usable();
              t.owner().without_gil([&] { rt.pump(); });
            })
-      .def("__repr__", [](py_ticket& t) {
+      .def("__repr__", [](py_ticket const& t) -> std::string {
+        if (!t.is_valid()) { return "<flotilla: ticket of a task of another rank>"; }
         return std::string{"<flotilla: ticket of a task that "} +
                (detail::has_ended(t.task()) ? "has ended>" : "has not ended>");
       });

@@ -25,7 +25,10 @@ class py_ticket {
   py_ticket& operator=(py_ticket&&) noexcept = default;
   ~py_ticket() { keep_until_end(); }
 
-  [[nodiscard]] ticket const& task() const noexcept { return task_; }
+  /// Whether the task runs in this process.
+  [[nodiscard]] bool is_valid() const noexcept { return task_.valid(); }
+  /// @throws invalid_argument  Another rank runs the task.
+  [[nodiscard]] ticket const& task() const;
   [[nodiscard]] runtime_core& owner() const noexcept { return *owner_; }
   /// In single-threaded mode it may pump.
   [[nodiscard]] bool is_done();

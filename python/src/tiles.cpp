@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The Python class Tiles.
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -46,6 +47,21 @@ py_data tile_at(py_tiles const& of, nb::handle which) {
   return of.tiles[at];
 }
 
+/// @param count  The number of tiles.
+std::vector<int> ranks_of(nb::handle given, std::size_t count) {
+  std::vector<int> made;
+  if (given.is_none()) { return made; }
+  nb::object const all = PyCallable_Check(given.ptr()) != 0 ? given(count) : nb::borrow(given);
+  if (!nb::try_cast(all, made)) {
+    PyErr_Clear();
+    throw invalid_argument("tiles(): the owners are the numbers of ranks, but got a " +
+                           type_of(all));
+  }
+  if (made.size() == count) { return made; }
+  throw invalid_argument("tiles(): the data have " + std::to_string(count) +
+                         " such tiles, but there are " + std::to_string(made.size()) + " owners");
+}
+
 void close(py_tiles& all) {
   // An array that views a tile would keep it, and then the whole data could not be used.
   for (py_data const& each : all.tiles) {
@@ -56,7 +72,7 @@ void close(py_tiles& all) {
 
 }  // namespace
 
-py_tiles divide(py_data const& whole, nb::handle tile) {
+py_tiles divide(py_data const& whole, nb::handle tile, nb::handle owners) {
   held_data const& data = *whole.held;
   held_data::user const use{whole.held};
   held_data::layout const& of = data.objects();
@@ -67,11 +83,16 @@ py_tiles divide(py_data const& whole, nb::handle tile) {
     throw invalid_argument("tiles(): " + data.text() + " has " + std::to_string(of.extents.size()) +
                            " dimensions, but the tile has " + std::to_string(each.size()));
   }
-  auto states = data.flow().owner()->without_gil([&] { return detail::divide(use.state(), each); });
   py_tiles made;
+  std::size_t count = 1;
   for (std::size_t i = 0; i < each.size(); ++i) {
-    made.counts.push_back((of.extents[i] + each[i] - 1) / each[i]);
+    std::size_t const along = each[i] == 0 ? 0 : (of.extents[i] + each[i] - 1) / each[i];
+    made.counts.push_back(along);
+    count *= along;
   }
+  std::vector<int> const ranks = ranks_of(owners, count);
+  auto states =
+      data.flow().owner()->without_gil([&] { return detail::divide(use.state(), each, ranks); });
   for (std::size_t i = 0; i < states.size(); ++i) {
     held_data::layout part = of;
     std::size_t rest = i;

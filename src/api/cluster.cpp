@@ -41,6 +41,14 @@ void cluster::wait_idle() { checked(state_).wait_idle(); }
 void cluster::finish() { checked(state_).finish(); }
 cluster_counters cluster::counters() const { return checked(state_).messages().counters(); }
 
+void detail::wait_for_end(cluster& which) {
+  std::shared_ptr<cluster_ranks::cluster_state> const& state = cluster_access::state(which);
+  try {
+    checked(state).finish();
+  } catch (rank_failed const&) {}  // the wait below is for the end of the other ranks, too
+  if (state->ranks() > 1) { state->wait_for_ranks(); }
+}
+
 cluster::exclusion::exclusion(cluster const& of) : of_{checked(of.state_)} {
   of_.messages().lease().exclude();
 }

@@ -6,6 +6,7 @@
 #include <thread>
 #include <utility>
 
+#include <flotilla/detail/wait_interruption.hpp>
 #include <flotilla/error/error.hpp>
 
 #include "base/access.hpp"
@@ -102,6 +103,7 @@ bool cluster_state::wait_until(Done const& done, clock::duration limit, char con
       continue;
     }
     drive_runtime();
+    detail::interruptible_waits::check();
     if (++rounds < max_yields) {
       std::this_thread::yield();
     } else {
@@ -147,11 +149,19 @@ void cluster_state::wait_idle() {
   runtime_.wait_idle();
   check();
   std::lock_guard const lock{idle_mutex_};
-  std::uint64_t const number = ++idle_waits_;
+  // After an interruption, the next call goes on, because the other ranks still wait for this one.
+  if (!std::exchange(is_waiting_idle_, true)) {
+    ++idle_waits_;
+    told_rounds_ = 0;
+  }
+  std::uint64_t const number = idle_waits_;
   // In round k, each rank waits for the one 2^k before it. So after the last round all have begun.
   std::uint32_t round = 0;
   for (int step = 1; step < ranks(); step *= 2, ++round) {
-    network_.tell_idle((rank() + step) % ranks(), number, round);
+    if (round == told_rounds_) {
+      network_.tell_idle((rank() + step) % ranks(), number, round);
+      ++told_rounds_;
+    }
     int const from = (rank() + ranks() - step) % ranks();
     auto const has_come = [&] {
       // In this order: the record may come, and the other rank may end, between the two looks.
@@ -170,6 +180,7 @@ void cluster_state::wait_idle() {
   // After this call the program may block in MPI, where nobody would send what is left.
   wait_until([this] { return network_.state().has_failed() || network_.is_quiet(); },
              clock::duration::max(), "messages have not left");
+  is_waiting_idle_ = false;
 }
 
 void cluster_state::finish() {
@@ -186,7 +197,21 @@ void cluster_state::finish() {
   polled_.poll();
 }
 
+void cluster_state::wait_for_ranks() {
+  if (has_waited_for_ranks_) { return; }  // after a failure, this would take 10 s again
+  auto const is_over = [this] { return network_.is_over() || network_.state().has_failed(); };
+  wait_until(is_over, clock::duration::max(), "other ranks have not ended their clusters");
+  if (network_.state().has_failed()) {
+    wait_until([this] { return network_.is_over(); }, patience_after_failure, "");
+    // Transfers begin, and fail, when the tasks before them have ended.
+    wait_until([this] { return network_.has_only_copies(); }, clock::duration::max(),
+               "tasks have not ended");
+  }
+  has_waited_for_ranks_ = true;
+}
+
 void cluster_state::end() noexcept {
+  detail::interruptible_waits const never{nullptr, nullptr};
   // In a child of fork() there are no threads that could help, and MPI must not be used.
   if (runtime_.usage.is_forked()) { return; }
   // After a failure, tasks may wait for messages that never come.
@@ -197,14 +222,7 @@ void cluster_state::end() noexcept {
     } catch (std::exception const& why) { fail(why.what()); }
   }
   if (ranks() > 1) {
-    auto const is_over = [this] { return network_.is_over() || network_.state().has_failed(); };
-    wait_until(is_over, clock::duration::max(), "other ranks have not ended their clusters");
-    if (network_.state().has_failed()) {
-      wait_until([this] { return network_.is_over(); }, patience_after_failure, "");
-      // Transfers begin, and fail, when the tasks before them have ended.
-      wait_until([this] { return network_.has_only_copies(); }, clock::duration::max(),
-                 "tasks have not ended");
-    }
+    wait_for_ranks();
     polled_.remove(network_);
     // The program gets no exception for what was noticed only here.
     if (!had_failed && network_.state().has_failed()) {

@@ -49,6 +49,9 @@ class cluster_state {
   void wait_idle();
   /// See cluster::finish.
   void finish();
+  /// Waits until all ranks have ended their clusters. After the failure of a rank, waits at most
+  /// 10 s for the other ranks.
+  void wait_for_ranks();
   /// Ends the cluster: waits for all ranks, and frees the transport. Call it once.
   void end() noexcept;
 
@@ -58,6 +61,7 @@ class cluster_state {
   void drive_runtime() noexcept;
   /// Polls until `done()` returns true, or the deadline has passed.
   /// @param what  What the report says if this takes long.
+  /// @throws error  interruptible_waits have ended the wait.
   template <class Done>
   bool wait_until(Done const& done, std::chrono::steady_clock::duration limit, char const* what);
 
@@ -67,8 +71,11 @@ class cluster_state {
   network network_;
   std::atomic<std::uint32_t> flows_{0};
   std::mutex idle_mutex_;
-  std::uint64_t idle_waits_ = 0;  // guarded by idle_mutex_
+  std::uint64_t idle_waits_ = 0;   // guarded by idle_mutex_
+  bool is_waiting_idle_ = false;   // whether the last of them has not ended; guarded by idle_mutex_
+  std::uint32_t told_rounds_ = 0;  // of this one; guarded by idle_mutex_
   std::atomic<bool> has_finished_{false};
+  bool has_waited_for_ranks_ = false;  // only the thread that ends the cluster uses it
 };
 
 }  // namespace flotilla::cluster_ranks

@@ -127,6 +127,28 @@ def data(rt: fl.Runtime, kernel: fl.Kernel) -> None:
         x.wait()
 
 
+def ranks(rt: fl.Runtime, communicator: object) -> None:
+    all_ranks: fl.Cluster
+    with fl.Cluster(rt, communicator) as all_ranks, fl.Flow(all_ranks, keeps_graph=True) as flow:
+        first: int = all_ranks.rank
+        counters: dict[str, int] = all_ranks.counters()
+        x = flow.empty(12)
+        ticket = flow.submit_host(lambda to: None, fl.write(x), rank=all_ranks.ranks - 1)
+        if ticket.valid:
+            ticket.wait()
+        owners: list[int] = all_ranks.blocks(3)
+        for each in (all_ranks.cyclic, owners, None):
+            x.tiles(4, owners=each).close()
+        x.set_owner(first if counters else x.owner)
+        x.collect()
+        all_ranks.wait_idle()
+        all_ranks.exclusive(lambda: 3)
+        all_ranks.finish()
+        if all_ranks.closed:
+            all_ranks.fail("it is closed")
+            all_ranks.close()
+
+
 def logs(rt: fl.Runtime, folder: pathlib.Path) -> None:
     seen: list[str] = []
 
@@ -153,6 +175,10 @@ def main(folder: pathlib.Path) -> None:
         tasks(rt, kernel)
         data(rt, kernel)
         logs(rt, folder)
+        try:
+            ranks(rt, None)
+        except fl.InvalidArgument:
+            pass
         try:
             rt.submit(rt.empty(1).copy_from(np.zeros(2)))
         except fl.Error as error:

@@ -264,7 +264,7 @@ def test_exceptions_have_one_base():
 
 
 # requirement: the page shows the samples unchanged
-@pytest.mark.parametrize("name", ["hello_python", "heat_python"])
+@pytest.mark.parametrize("name", ["hello_python", "heat_python", "ranks_python"])
 def test_page_shows_the_samples(name):
     page = (FOLDER / "../../docs/python.md").read_text()
     sample = (FOLDER / f"../../samples/{name}/main.py").read_text()

@@ -9,6 +9,11 @@
 #include <chrono>
 #include <optional>
 #include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <flotilla/detail/wait_interruption.hpp>
 
 #include "ranks/ranks_fixture.hpp"
 
@@ -68,6 +73,41 @@ TEST(RanksEnd, WaitIdleNamesARankThatHasEnded) {
   for (int const i : {0, 2}) {
     EXPECT_THAT(errors[static_cast<std::size_t>(i)], HasSubstr("rank 1 has ended its cluster"));
   }
+}
+
+// requirement: an interruption ends waits for other ranks, and the next wait goes on
+TEST(RanksEnd, InterruptedWaitsGoOn) {
+  std::atomic<int> interrupted{0}, called{0};
+  auto const interrupt = [&](auto const& wait) {
+    detail::interruptible_waits const on{[](void*) noexcept { return true; }, nullptr};
+    EXPECT_THROW(wait(), error);
+    ++interrupted;
+  };
+  auto const errors = on_ranks(2, {}, [&](rank_program& here) {
+    auto const wait_for = [&](int count) {
+      while (interrupted < count) { std::this_thread::yield(); }
+    };
+    for (int round = 1; round <= 3; ++round) {
+      if (here.rank() == 0) {
+        interrupt([&] { here.all.wait_idle(); });
+      } else {
+        wait_for(round);
+      }
+      here.all.wait_idle();
+      if (here.rank() == 0) {
+        std::this_thread::sleep_for(std::chrono::milliseconds{20});
+        called = round;
+      }
+      here.all.wait_idle();  // not ended by a record of the interrupted call
+      EXPECT_EQ(called, round);
+    }
+    if (here.rank() == 0) {
+      interrupt([&] { detail::wait_for_end(here.all); });
+    } else {
+      wait_for(4);
+    }
+  });
+  EXPECT_EQ(errors, (std::vector<std::string>{"", ""}));
 }
 
 // regression: an exception that only one rank throws from a submit left the others waiting

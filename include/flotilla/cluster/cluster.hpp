@@ -23,10 +23,14 @@ namespace flotilla {
 inline namespace v0_1 {
 
 class runtime;
+class cluster;
 
 namespace detail {
 /// Gives the library access to a cluster. src/api/cluster.cpp defines it.
 struct cluster_access;
+/// Waits as the destructor of a cluster does, but interruptible_waits can end this wait. For
+/// bindings of other languages. @throws the exceptions of cluster::finish, error
+FLOTILLA_EXPORT void wait_for_end(cluster& which);
 }  // namespace detail
 
 /// What a rank has sent and received.

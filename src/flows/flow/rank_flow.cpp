@@ -122,16 +122,17 @@ void rank_flow::collect(detail::datum& whole) {
 void rank_flow::check_host(detail::datum const& which, bool for_update) const {
   exchange_.cluster().check();
   if (for_update && exchange_.cluster().ranks() > 1) {
-    throw invalid_argument(which.text() +
-                           ": host_for_update() changes data without a task, so other ranks would "
-                           "not learn of it; use submit_host with `write` or `update` instead");
+    throw invalid_argument(
+        which.text() +
+        ": a program must not change data without a task, because other ranks "
+        "would not learn of it; use submit_host with `write` or `update` instead");
   }
   int const owner = which.ranks->owner();
   if (owner != rank()) {
     throw invalid_argument(which.text() + " belong to rank " + std::to_string(owner) +
                            ", and this is rank " + std::to_string(rank()) +
-                           "; call host() and prefetch functions only there, or call set_owner() "
-                           "on all ranks before");
+                           "; look at them and prefetch them only there, or call set_owner() on "
+                           "all ranks before");
   }
   if (which.tiles == nullptr) { return; }
   for (auto const& tile : which.tiles->ended) {
