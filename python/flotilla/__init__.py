@@ -68,6 +68,7 @@ from ._core import (
     write,
 )
 from ._log import log_to
+from ._mpi import share_devices
 
 runtime = Runtime
 
@@ -133,6 +134,7 @@ __all__ = [
     "reduce",
     "runtime",
     "set_log_level",
+    "share_devices",
     "update",
     "write",
 ]

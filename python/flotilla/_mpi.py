@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 
-from ._core import InvalidArgument, NoCompiler
+from ._core import InvalidArgument, NoCompiler, _share_devices, devices
 
 _SOURCES = pathlib.Path(__file__).parent / "mpi"
 _FLAGS = [
@@ -51,6 +51,29 @@ def connect(communicator):
         if text is not None:
             raise NoCompiler(f"rank {rank} cannot connect flotilla with its MPI: {text}")
     return function, communicator.py2f()
+
+
+def share_devices(communicator: object) -> str:
+    """Divides the GPUs of each machine among the ranks that run there.
+
+    All ranks of the communicator call it, before they make their runtimes. Returns the argument
+    `devices` of Runtime; "" if this rank sees no GPU, or if FLOTILLA_DEVICES is set for it.
+    """
+    mpi = _mpi_of(communicator)
+    is_chosen = "FLOTILLA_DEVICES" in os.environ
+    seen, problem = [], None
+    try:
+        if not is_chosen:
+            seen = [each.uuid for each in devices() if each.kind == "gpu"]
+    except Exception as error:  # after the collective calls
+        problem = error
+    machine = communicator.Split_type(mpi.COMM_TYPE_SHARED)
+    all_seen, local_rank = machine.allgather(seen), machine.rank
+    machine.Free()
+    if problem is not None:
+        raise problem
+    shared = _share_devices(all_seen, local_rank)
+    return "" if is_chosen else shared
 
 
 def _mpi_of(communicator):

@@ -128,8 +128,9 @@ def data(rt: fl.Runtime, kernel: fl.Kernel) -> None:
 
 
 def ranks(rt: fl.Runtime, communicator: object) -> None:
+    devices: str = fl.share_devices(communicator)
     all_ranks: fl.Cluster
-    with fl.Cluster(rt, communicator) as all_ranks, fl.Flow(all_ranks, keeps_graph=True) as flow:
+    with fl.Runtime(devices), fl.Cluster(rt, communicator) as all_ranks, fl.Flow(all_ranks, keeps_graph=True) as flow:
         first: int = all_ranks.rank
         counters: dict[str, int] = all_ranks.counters()
         x = flow.empty(12)

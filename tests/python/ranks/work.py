@@ -4,6 +4,7 @@
 
 import os
 import pathlib
+import types
 
 import numpy as np
 import pytest
@@ -159,7 +160,21 @@ def refuse_owners(ranks):
         ranks.blocks(-1)
 
 
+def share_gpus():
+    """Ranks of one machine get the GPUs in turn, unless the environment chooses for them."""
+    assert fl.share_devices(WORLD) == ""
+    chosen, real = os.environ.pop("FLOTILLA_DEVICES"), fl._mpi.devices
+    gpus = [types.SimpleNamespace(kind="gpu", uuid=f"GPU-{i}") for i in range(2)]
+    fl._mpi.devices = lambda: gpus
+    try:
+        expected = "cuda:0,1" if WORLD.size == 1 else f"cuda:{WORLD.rank % 2}"
+        assert fl.share_devices(WORLD) == expected
+    finally:
+        os.environ["FLOTILLA_DEVICES"], fl._mpi.devices = chosen, real
+
+
 def main():
+    share_gpus()
     with fl.Runtime() as rt:
         with fl.Cluster(rt, WORLD) as ranks:
             assert (ranks.rank, ranks.ranks) == (WORLD.rank, WORLD.size)
