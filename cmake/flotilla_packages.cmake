@@ -61,9 +61,10 @@ foreach(component IN LISTS CPACK_COMPONENTS_ALL)
           COMPONENT ${component} EXCLUDE_FROM_ALL)
 endforeach()
 
-# An install rule without one of these components would be missing in all packages.
+# An install rule without one of these components would be missing in all packages. The web site of the
+# manual is in none, because the build makes it only if somebody asks for it.
 get_cmake_property(components COMPONENTS)
-list(REMOVE_ITEM components ${CPACK_COMPONENTS_ALL} licenses)
+list(REMOVE_ITEM components ${CPACK_COMPONENTS_ALL} licenses manual)
 if(components)
   message(FATAL_ERROR "Install rules have the components ${components}, of which there is no package")
 endif()
