@@ -54,18 +54,6 @@ void end_process_before_finalize() {
   static_cast<void>(registered);
 }
 
-/// Clears a flag at the end of the block, also after an exception.
-class closing_scope {
- public:
-  explicit closing_scope(bool& flag) noexcept : flag_{flag} { flag_ = true; }
-  closing_scope(closing_scope const&) = delete;
-  closing_scope& operator=(closing_scope const&) = delete;
-  ~closing_scope() { flag_ = false; }
-
- private:
-  bool& flag_;
-};
-
 }  // namespace
 
 cluster_core::cluster_core(core_ptr owner, nb::handle communicator) : owner_{std::move(owner)} {

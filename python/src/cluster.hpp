@@ -12,6 +12,7 @@
 #include <flotilla/cluster/cluster.hpp>
 
 #include "core.hpp"
+#include "scopes.hpp"
 
 namespace flotilla::python {
 
@@ -54,17 +55,6 @@ class cluster_core final : public std::enable_shared_from_this<cluster_core> {
   void abandon() noexcept;
 
  private:
-  class busy_call {
-   public:
-    explicit busy_call(std::size_t& calls) : calls_{calls} { ++calls_; }
-    busy_call(busy_call const&) = delete;
-    busy_call& operator=(busy_call const&) = delete;
-    ~busy_call() { --calls_; }
-
-   private:
-    std::size_t& calls_;
-  };
-
   core_ptr const owner_;
   std::unique_ptr<cluster> held_;  // null after the end
   int rank_ = 0;

@@ -13,6 +13,7 @@
 #include "cluster.hpp"
 #include "deferred.hpp"
 #include "log.hpp"
+#include "scopes.hpp"
 
 namespace flotilla::python {
 
@@ -52,18 +53,6 @@ void end_process_at_exit() noexcept {
       nullptr);
   static_cast<void>(registered);
 }
-
-/// Clears a flag at the end of the block, also after an exception.
-class closing_scope {
- public:
-  explicit closing_scope(bool& flag) noexcept : flag_{flag} {}
-  closing_scope(closing_scope const&) = delete;
-  closing_scope& operator=(closing_scope const&) = delete;
-  ~closing_scope() { flag_ = false; }
-
- private:
-  bool& flag_;
-};
 
 }  // namespace
 
@@ -108,7 +97,7 @@ void runtime_core::close() {
   interruptible_call waiting{give_up_, &was_interrupted_};
   while (is_closing_) { waiting.sleep(); }
   if (is_freed_) { return; }
-  is_closed_ = is_closing_ = true;
+  is_closed_ = true;
   closing_scope const closing{is_closing_};
   close_clusters(*this);  // first, because tasks of other ranks may need tasks of this one
   runtime_->close();

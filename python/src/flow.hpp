@@ -15,6 +15,7 @@
 
 #include "cluster.hpp"
 #include "core.hpp"
+#include "scopes.hpp"
 
 namespace flotilla::python {
 
@@ -61,16 +62,6 @@ class flow_core final : public owned_part {
   bool free() noexcept override;
 
  private:
-  class busy_call {
-   public:
-    explicit busy_call(std::size_t& calls) : calls_{calls} { ++calls_; }
-    busy_call(busy_call const&) = delete;
-    busy_call& operator=(busy_call const&) = delete;
-    ~busy_call() { --calls_; }
-
-   private:
-    std::size_t& calls_;
-  };
   void end() noexcept;
 
   core_ptr const owner_;
