@@ -2,11 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The Python class Cluster.
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include <flotilla/cluster/share_devices.hpp>
 #include <flotilla/error/error.hpp>
 
 #include "cluster.hpp"
@@ -145,6 +148,12 @@ void bind_clusters(nb::module_& to) {
                std::to_string(self.core->ranks()) + ">";
       });
   bind_calls(made);
+  to.def(
+      "_share_devices",
+      [](std::vector<std::vector<std::string>> const& seen, int local_rank) {
+        return share_devices(seen, local_rank);
+      },
+      "seen"_a, "local_rank"_a, "For flotilla.share_devices.");
 }
 
 }  // namespace flotilla::python

@@ -14,7 +14,6 @@
 #include <utility>
 #include <vector>
 
-#include <flotilla/cluster/share_devices.hpp>
 #include <flotilla/device/driver_report.hpp>
 #include <flotilla/interop.hpp>
 #include <flotilla/task/event_fd.hpp>
@@ -45,7 +44,6 @@ constexpr char runtime_signature[] =
     "report_calls_longer_than_ms: int | None = None) -> None";
 
 void bind_devices(nb::module_& to) {
-  using namespace nb::literals;
   nb::class_<device>(to, "Device", "The properties of a device.")
       .def_prop_ro("ordinal", [](device const& d) { return d.ordinal.value; })
       .def_prop_ro(
@@ -69,12 +67,6 @@ void bind_devices(nb::module_& to) {
         return describe_drivers().devices;
       },
       "The devices that a runtime would have without a choice. Creates no context.");
-  to.def(
-      "_share_devices",
-      [](std::vector<std::vector<std::string>> const& seen, int local_rank) {
-        return share_devices(seen, local_rank);
-      },
-      "seen"_a, "local_rank"_a, "For flotilla.share_devices.");
 }
 
 std::vector<device> devices_of(py_runtime const& self) {
