@@ -191,7 +191,7 @@ TEST_P(CClusterErrors, BadRanksAreRefused) {
     FLOTILLA_C_FAILS(FLOTILLA_INVALID_ARGUMENT, "rank", flotilla_data_owner(x, nullptr));
     here.fill(x, 3);
     flotilla_view view{};
-    FLOTILLA_C_FAILS(FLOTILLA_INVALID_ARGUMENT, "host_for_update",
+    FLOTILLA_C_FAILS(FLOTILLA_INVALID_ARGUMENT, "without a task",
                      flotilla_data_to_host(x, 1, &view));
     if (here.rank == 1) {
       FLOTILLA_C_FAILS(FLOTILLA_INVALID_ARGUMENT, "rank 0", flotilla_data_to_host(x, 0, &view));
