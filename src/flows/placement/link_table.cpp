@@ -68,13 +68,23 @@ class link_measurement {
     state_.operations.run(on, [&](dispatch::device_driver& driver) {
       auto const begin = std::chrono::steady_clock::now();
       answer = copy(driver, from, to, bytes);
-      if (answer == CUDA_SUCCESS) {
-        answer = driver.context().api().stream_synchronize(driver.memory().stream());
-      }
+      if (answer == CUDA_SUCCESS) { answer = finish(driver); }
       took = std::chrono::steady_clock::now() - begin;
     });
     driver::check(answer, "cuMemcpyAsync", "the measurement of a link");
     return took.count();
+  }
+  /// Waits for the copy. Its memory must not be freed before, so if the driver refuses to wait, it is
+  /// asked again. It refuses for ever only if no work runs any more.
+  [[nodiscard]] static CUresult finish(dispatch::device_driver& driver) {
+    driver::table const& api = driver.context().api();
+    CUstream const stream = driver.memory().stream();
+    CUresult const answer = api.stream_synchronize(stream);
+    bool is_open = answer != CUDA_SUCCESS;
+    for (int i = 0; i < 3 && is_open; ++i) {
+      is_open = api.stream_synchronize(stream) != CUDA_SUCCESS;
+    }
+    return answer;
   }
   [[nodiscard]] CUresult copy(dispatch::device_driver& driver, place from, place to,
                               std::size_t bytes) {
