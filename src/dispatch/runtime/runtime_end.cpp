@@ -110,10 +110,14 @@ void runtime_state::shut_down(bool is_kept) noexcept {
   // freed below, so wait for the kernels. After a fault, no kernel runs any more.
   if (is_poisoned) {
     // A part of a replay may have lowered a word after the runtime was poisoned, and another part
-    // may wait for that word.
+    // may wait for that word. And if the driver has refused to write the number of a batch, nobody
+    // else raises it any more, and batches of other lanes may wait for it.
     std::jthread const raiser{[this](std::stop_token const& stop) {
       while (!stop.stop_requested()) {
         progress_->raise_all();
+        for (unsigned i = 0; i < devices.size(); ++i) {
+          static_cast<void>(devices[i].streams().query());
+        }
         std::this_thread::sleep_for(std::chrono::milliseconds{1});
       }
     }};
