@@ -22,7 +22,7 @@ namespace {
 // regression: the memory of the measurement was freed while a copy still used it
 TEST(RefusedWaits, TheMemoryOfAMeasurementOutlivesItsCopies) {
   FLOTILLA_NEED_CPU_DRIVER();
-  // The calls are those for two blocks of memory, and one for each copy. Each process measures once.
+  // The calls: for two blocks of memory, and one for each copy. Each process measures once.
   for (std::uint64_t nth = 1; nth <= 24; ++nth) {
     EXPECT_EQ(forked([&] {
                 runtime rt{{.devices = "cpu:2", .workers = 0}};

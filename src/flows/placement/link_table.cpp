@@ -74,8 +74,8 @@ class link_measurement {
     driver::check(answer, "cuMemcpyAsync", "the measurement of a link");
     return took.count();
   }
-  /// Waits for the copy. Its memory must not be freed before, so if the driver refuses to wait, it is
-  /// asked again. It refuses for ever only if no work runs any more.
+  /// Waits for the copy. Its memory must not be freed before, so if the driver refuses to wait, it
+  /// is asked again. It refuses for ever only if no work runs any more.
   [[nodiscard]] static CUresult finish(dispatch::device_driver& driver) {
     driver::table const& api = driver.context().api();
     CUstream const stream = driver.memory().stream();
