@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <exception>
 
 #include <flotilla/flotilla.hpp>
@@ -47,16 +48,23 @@ TEST(RefusedWaits, APoisonedRuntimeEnds) {
                 constexpr std::size_t size = 100'000;
                 runtime rt{{.devices = "cpu:2", .workers = 0}};
                 test_program const program{rt};
-                device_buffer<std::uint32_t> first{rt, rt.devices()[0], size},
-                    second{rt, rt.devices()[1], size};
-                host_buffer<std::uint32_t> pinned{rt, size};
+                // No two tasks share memory, because the order of tasks ends with the fault.
+                using buffer = device_buffer<std::uint32_t>;
+                std::deque<buffer> memory;
+                std::deque<host_buffer<std::uint32_t>> pinned;
+                auto const on = [&](unsigned device) -> buffer& {
+                  return memory.emplace_back(rt, rt.devices()[device], size);
+                };
+                auto const host = [&]() -> host_buffer<std::uint32_t>& {
+                  return pinned.emplace_back(rt, size);
+                };
                 for (device const& each : rt.devices()) { testing::slow_copies(each, 40'000'000); }
                 testing::fail_call("cuStreamWriteValue64", nth, driver_status::launch_failed);
                 for (int i = 0; i < 3; ++i) {
-                  ticket const up = rt.submit(first.copy_from(pinned));
-                  ticket const added = rt.submit(program.add.over(1)(first, 1u), {.after = {up}});
-                  ticket const across = rt.submit(first.copy_to(second), {.after = {added}});
-                  rt.post(second.copy_to(pinned), {.after = {across}});
+                  ticket const up = rt.submit(on(0).copy_from(host()));
+                  ticket const added = rt.submit(program.add.over(1)(on(0), 1u), {.after = {up}});
+                  ticket const across = rt.submit(on(0).copy_to(on(1)), {.after = {added}});
+                  rt.post(on(1).copy_to(host()), {.after = {across}});
                 }
                 try {
                   rt.wait_idle();
