@@ -106,12 +106,16 @@ inline transport_threads check_communicator(MPI_Comm communicator) {
 ///         is set for this rank, which then takes no part.
 /// @throws invalid_argument  As `mpi`.
 ///         error             A function of MPI failed.
-///         driver_error      On the rank whose driver refuses to describe a device.
+///         driver_error      Only on the rank whose driver refuses to describe a device. Then end
+///                           all ranks, for example with MPI_Abort.
+/// Threads  As MPI_Allgather, which it calls.
+/// Blocks   until all ranks of the communicator have called it, and during cuInit.
 [[nodiscard]] inline std::string share_devices(MPI_Comm communicator) {
   static_cast<void>(detail::check_communicator(communicator));
   std::vector<std::string> seen;
   std::exception_ptr failed;
-  bool const is_chosen = std::getenv("FLOTILLA_DEVICES") != nullptr;
+  char const* const environment = std::getenv("FLOTILLA_DEVICES");
+  bool const is_chosen = environment != nullptr && *environment != '\0';
   try {
     if (!is_chosen) { seen = detail::visible_gpus(); }
   } catch (...) { failed = std::current_exception(); }  // after the collective calls

@@ -60,7 +60,7 @@ def share_devices(communicator: object) -> str:
     `devices` of Runtime; "" if this rank sees no GPU, or if FLOTILLA_DEVICES is set for it.
     """
     mpi = _mpi_of(communicator)
-    is_chosen = "FLOTILLA_DEVICES" in os.environ
+    is_chosen = bool(os.environ.get("FLOTILLA_DEVICES"))
     seen, problem = [], None
     try:
         if not is_chosen:

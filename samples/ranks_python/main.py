@@ -13,7 +13,7 @@ bands, width, steps, heat = 16, 256, 500, 1_000_000_000
 ring = np.zeros(bands * width, np.uint32)  # on each rank; the contents on rank 0 count
 ring[0] = heat
 source = pathlib.Path(__file__).with_name("step.cu").read_text()
-devices = fl.share_devices(MPI.COMM_WORLD)  # this rank's GPUs; "" means CPU devices, too
+devices = fl.share_devices(MPI.COMM_WORLD)  # this rank's share of the machine's GPUs
 with fl.Runtime(devices) as rt, fl.Cluster(rt, MPI.COMM_WORLD) as cluster:
     step = rt.compile(source).kernel(
         "heat_step", "unsigned const*, unsigned const*, unsigned const*, unsigned*, unsigned n"

@@ -60,7 +60,7 @@ void test_machine() {
       CHECK(all[rank][i] == "GPU-" + std::to_string(i));
     }
   }
-  // run_ranks has set FLOTILLA_DEVICES.
+  // CTest has set FLOTILLA_DEVICES.
   CHECK(flotilla::share_devices(MPI_COMM_WORLD).empty());
 }
 

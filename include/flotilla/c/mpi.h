@@ -43,7 +43,9 @@ FLOTILLA_C_EXPORT flotilla_status flotilla_mpi_f(MPI_Fint const* communicator,
  *                 environment variable FLOTILLA_DEVICES is set.
  * @param bytes    Of `devices`; 256 are enough for 80 GPUs.
  * @return FLOTILLA_INVALID_ARGUMENT  As flotilla_mpi; or the text does not fit.
- *         FLOTILLA_OTHER_ERROR       A function of MPI failed. */
+ *         FLOTILLA_DRIVER_ERROR      Only on the rank whose driver refuses to describe a device.
+ *         FLOTILLA_OTHER_ERROR       A function of MPI failed.
+ * Blocks: until all ranks of the communicator have called it, and during cuInit. */
 FLOTILLA_C_EXPORT flotilla_status flotilla_mpi_share_devices(MPI_Comm communicator, char* devices,
                                                              size_t bytes);
 

@@ -169,6 +169,8 @@ def share_gpus():
     try:
         expected = "cuda:0,1" if WORLD.size == 1 else f"cuda:{WORLD.rank % 2}"
         assert fl.share_devices(WORLD) == expected
+        os.environ["FLOTILLA_DEVICES"] = ""  # the same as none
+        assert fl.share_devices(WORLD) == expected
     finally:
         os.environ["FLOTILLA_DEVICES"], fl._mpi.devices = chosen, real
 
