@@ -130,6 +130,19 @@ template <class What>
          std::chrono::duration<double>(std::chrono::steady_clock::now() - begin);
 }
 
+/// Like `share_taken_while`, but without the processor time of the calling thread.
+template <class What>
+[[nodiscard]] double share_of_other_threads_while(What what) {
+  auto const others = [] {
+    return cpu_time_of(CLOCK_PROCESS_CPUTIME_ID) - cpu_time_of(CLOCK_THREAD_CPUTIME_ID);
+  };
+  auto const begin = std::chrono::steady_clock::now();
+  auto const before = others();
+  what();
+  return std::chrono::duration<double>(others() - before) /
+         std::chrono::duration<double>(std::chrono::steady_clock::now() - begin);
+}
+
 /// Calls `measure` until its result is below `limit`, at most five times. A busy machine only
 /// raises a measured share, while a thread that spins raises every one.
 /// @return the lowest result.

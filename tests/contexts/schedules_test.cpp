@@ -182,6 +182,10 @@ TEST_F(RuntimeSchedules, OfDevicesWithWorkTheMostWakefulDecides) {
 
 // requirement: an idle runtime uses no processor time, whatever the wait policy
 TEST_F(RuntimeSchedules, AnIdleRuntimeTakesNoProcessor) {
+  // Not counted is what it costs this thread to wake up, up to 1 ms on a machine that was idle.
+  // ThreadSanitizer has a thread that wakes every 100 ms and uses 0.2 %. A worker that polls every
+  // 500 us would use at least 2 %.
+  constexpr double limit = sanitized ? 0.005 : 0.001;
   for (wait_policy const how : all_policies) {
     runtime rt{set_to(how)};
     test_program const program{rt};
@@ -190,8 +194,8 @@ TEST_F(RuntimeSchedules, AnIdleRuntimeTakesNoProcessor) {
     // test repeats the measurement until the share is low.
     double share = 1;
     EXPECT_TRUE(eventually([&] {
-      share = share_taken_while([] { std::this_thread::sleep_for(300ms); });
-      return share < 0.001;
+      share = share_of_other_threads_while([] { std::this_thread::sleep_for(300ms); });
+      return share < limit;
     })) << to_string(how)
         << ": " << share;
   }
@@ -204,9 +208,12 @@ TEST_F(RuntimeSchedules, NoThreadTakesAProcessorForABlockingDevice) {
   auto const doze =
       rt.load(test_contexts_kernels).kernel<unsigned long long>("doze").with_shape({1}, {1});
   rt.submit(doze(1'000'000ull)).wait();
-  // A sanitizer makes each wait use more time, but not a longer sleep.
-  unsigned long long const each_ns = sanitized ? 20'000'000 : 5'000'000;
-  int const count = sanitized ? 15 : 60;
+  // Measured: about 5 % of a processor, or 10 % if a thread can only sleep for fixed times. With a
+  // sanitizer, each poll between two sleeps of 500 us takes 60 us, and two threads poll for the end
+  // of `then`. A thread that spins or yields would use 100 %.
+  constexpr double limit = sanitized ? 0.5 : 0.25;
+  unsigned long long const each_ns = sanitized ? 100'000'000 : 5'000'000;
+  int const count = sanitized ? 4 : 60;
   struct {
     char const* name;
     std::function<void()> wait;
@@ -221,14 +228,12 @@ TEST_F(RuntimeSchedules, NoThreadTakesAProcessorForABlockingDevice) {
        }},
   };
   for (auto const& each : ways) {
-    double const share = lowest_share(0.25, [&] {
+    double const share = lowest_share(limit, [&] {
       return share_taken_while([&] {
         for (int i = 0; i < count; ++i) { each.wait(); }
       });
     });
-    // Measured: about 5 % of a processor, or 10 % if the thread can only sleep for fixed times. A
-    // thread that spins or yields would use 100 %.
-    EXPECT_LT(share, 0.25) << each.name;
+    EXPECT_LT(share, limit) << each.name;
   }
 }
 
