@@ -25,6 +25,7 @@ class engine {
     bool sequential = false;
     pthread_mutex_t* locks = nullptr;  // the thread needs this mutex to go on
     pthread_cond_t* waits = nullptr;   // the thread needs a notification to go on
+    bool spins = false;                // another round of a loop that waits
   };
 
   static engine& instance();
@@ -54,6 +55,7 @@ class engine {
   void unlock(pthread_mutex_t* which);
   void wait(pthread_cond_t* on, pthread_mutex_t* with);
   void notify(pthread_cond_t* on, bool all);
+  void spin();
   std::vector<std::uint64_t*> thread_words;
 
   /// While it exists, instrumented code is not observed: the code of the explorer may contain some.

@@ -116,6 +116,8 @@ void engine::run_threads() {
       all_ended = all_ended && (fibers_[each].ended || each > ending_);
       if (can_go_on(each)) { able.push_back(each); }
     }
+    auto const spins = [this](int each) { return fibers_[each].next.spins; };
+    if (!std::all_of(able.begin(), able.end(), spins)) { std::erase_if(able, spins); }
     if (able.empty() && all_ended) { return; }
     if (able.empty()) { return fail("deadlock"); }
     if (events_.size() > max_events) { return fail("the execution is too long"); }
@@ -269,6 +271,12 @@ void engine::notify(pthread_cond_t* on, bool all) {
   if (waiting.empty()) { return; }
   if (!all) { waiting = {waiting[choose(static_cast<int>(waiting.size()))]}; }
   for (int const each : waiting) { fibers_[each].next.waits = nullptr; }
+}
+
+void engine::spin() {
+  redundant_ = true;
+  events_.push_back({current_, 'w', 0, 0, relaxed});
+  yield({'m', 0, false, nullptr, nullptr, true});
 }
 
 exploration explore(scenario const& what, weakening const& planted, limits at_most) {

@@ -11,7 +11,9 @@
 // that other threads may notice, the explorer chooses the thread that goes on. `memory` chooses
 // what loads read and where stores go. The explorer repeats the execution until every choice was
 // made (depth first). It skips orders of independent operations that lead to the same result (sleep
-// sets).
+// sets). A loop that waits with std::this_thread::yield must change nothing: the explorer does not
+// count an execution with another round of it, because the round that ends the loop would read the
+// same in an execution without the others. The thread goes on when no other thread can.
 
 #include <cstddef>
 #include <cstdint>

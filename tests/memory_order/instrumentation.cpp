@@ -222,6 +222,15 @@ int pthread_cond_broadcast(pthread_cond_t* on) noexcept {
   mo::engine::instance().notify(on, true);
   return 0;
 }
+int sched_yield() noexcept {
+  if (!mo::engine::instance().is_observed()) {
+    static auto* const real = mo::real<int()>("sched_yield");
+    return real();
+  }
+  mo::engine::pause const here;
+  mo::engine::instance().spin();
+  return 0;
+}
 }
 
 void* operator new(std::size_t bytes) {

@@ -7,9 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <set>
 
 #include "memory_order/explorer.hpp"
@@ -269,33 +267,6 @@ TEST(Litmus, DataRacesAfterARelease) {
             &wrong);
     EXPECT_EQ(wrong, "data race");
   }
-}
-
-struct waiting {
-  std::mutex mutex;
-  std::condition_variable changed;
-  bool ready = false;
-};
-
-TEST(Litmus, Mutexes) {
-  auto const run = [](bool locks) {
-    return explore([locks](execution& one) {
-             auto const all = std::make_shared<waiting>();
-             one.thread([all] {
-               std::unique_lock lock{all->mutex};
-               all->changed.wait(lock, [&] { return all->ready; });
-             });
-             one.thread([all, locks] {
-               std::unique_lock lock{all->mutex, std::defer_lock};
-               if (locks) { lock.lock(); }
-               all->ready = true;
-               all->changed.notify_one();
-             });
-           })
-        .wrong;
-  };
-  EXPECT_EQ(run(true), "");
-  EXPECT_NE(run(false), "");
 }
 
 }  // namespace

@@ -63,11 +63,6 @@ constexpr std::array not_necessary{
     // through the slot's own bit. `held` says only who may take bits.
     "dispatch/task/slot_pool.cpp: !words_[mine.block_].word.compare_exchange_weak(",
     "dispatch/task/slot_pool.cpp: std::uint64_t const before = words_[mine.block_].word.fetch_and(",
-    // The removal of the listener waits in a loop, which has no end here; a model covers it
-    // (tests/unit/dispatch/queue/listener_test.cpp).
-    "dispatch/queue/doorbell.hpp: tellers_.fetch_add(",
-    "dispatch/queue/doorbell.hpp: listener* const who = listener_",
-    "dispatch/queue/doorbell.hpp: tellers_.fetch_sub(",
 };
 
 /// The operations that one line of the library contains, wherever the compiler has inlined it.

@@ -2,14 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Tasks go from submitting threads to the thread that drives a device: inbox, inbox_registry,
-// device_inbound, shared_queue, doorbell and lease_gate.
+// device_inbound, shared_queue and lease_gate.
 
 #include <algorithm>
 #include <array>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
-#include <new>
 #include <optional>
 
 #include "context/lease.hpp"
@@ -89,10 +88,10 @@ add_subject const orphans{"inbox_registry: orphaned inboxes", [](execution& one)
                             });
                           }};
 
-/// A device without a driver. lease_gate only refers to the context, so there need not be one.
+/// A device without a driver.
 struct device {
-  alignas(context::context_handle) std::byte context[sizeof(context::context_handle)];
-  context::lease_gate gate{*std::launder(reinterpret_cast<context::context_handle*>(context))};
+  context::context_handle context{nullptr, {}, {}};
+  context::lease_gate gate{context};
   int driven = 0;
 };
 
@@ -260,37 +259,6 @@ add_subject const requeued{"device_inbound: requeue",
                              one.at_end([all] { all->expect(1); });
                            },
                            1};
-
-// An event that happens before the listener is set is found by the thread that has set it.
-add_subject const listeners{
-    "doorbell: set_listener", [](execution& one) {
-      struct state final : doorbell::listener {
-        doorbell bell;
-        std::atomic<int> generation{0};
-        std::atomic<bool> heard{false};
-        bool seen = false;
-        int descriptor = 0;
-        void work_announced() noexcept override {}
-        void continuation_changed() noexcept override {}
-        void task_ended() noexcept override {
-          heard.store(descriptor == 1, std::memory_order_relaxed);
-        }
-        void lease_released() noexcept override {}
-      };
-      auto const all = std::make_shared<state>();
-      one.thread([all] {
-        all->generation.exchange(1, std::memory_order_seq_cst);  // as task_end does
-        all->bell.note_end();
-      });
-      one.thread([all] {
-        all->descriptor = 1;
-        all->bell.set_listener(all.get());
-        all->seen = all->generation.load(std::memory_order_acquire) != 0;  // as ticket::done does
-      });
-      one.at_end([all] {
-        check(all->seen || all->heard.load(std::memory_order_relaxed), "an event was lost");
-      });
-    }};
 
 }  // namespace
 }  // namespace flotilla::test::memory_order

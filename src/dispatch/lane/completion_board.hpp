@@ -26,7 +26,7 @@ class completion_board {
   /// @throws driver_error, std::bad_alloc
   void add(context::context_handle const& context, unsigned lanes, std::uint64_t first_number) {
     pages_.push_back(std::make_unique<completion_page>(context, lanes, first_number));
-    events_.push_back(std::make_unique<end_events>(context, lanes));
+    events_.push_back(std::make_unique<end_events>(context.api(), lanes));
     drivers_.push_back(&context.api());
   }
   /// Returns the page for writing. Only for the device that owns the page's lanes.

@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "context/context_handle.hpp"
+#include "driver/table.hpp"
 
 namespace flotilla::dispatch {
 
@@ -30,8 +30,8 @@ namespace flotilla::dispatch {
 class end_events {
  public:
   /// @param lanes  The number of lanes of the device.
-  end_events(context::context_handle const& context, unsigned lanes)
-      : context_(context), entries_(std::size_t{lanes} * ring) {}
+  end_events(driver::table const& api, unsigned lanes)
+      : api_(api), entries_(std::size_t{lanes} * ring) {}
 
   /// Records an event behind the work in the stream of a lane: the work of batch `number`. Call it
   /// before other threads can know that the batch is launched.
@@ -45,13 +45,12 @@ class end_events {
     if (one.number.load(std::memory_order_relaxed) > reached) { return nullptr; }
     CUevent event = one.event.load(std::memory_order_relaxed);
     if (event == nullptr) {
-      if (context_.api().event_create(&event, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS) {
-        return nullptr;
-      }
+      if (api_.event_create(&event, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS) { return nullptr; }
       one.event.store(event, std::memory_order_relaxed);
     }
-    if (context_.api().event_record(event, stream) != CUDA_SUCCESS) { return nullptr; }
-    one.number.store(number, std::memory_order_release);  // pairs with the acquire in find
+    if (api_.event_record(event, stream) != CUDA_SUCCESS) { return nullptr; }
+    // relaxed: the owner releases the mark of the batch later
+    one.number.store(number, std::memory_order_relaxed);
     is_used_.store(true, std::memory_order_relaxed);
     return event;
   }
@@ -63,7 +62,7 @@ class end_events {
     // relaxed: a thread that knows that the batch is launched sees what the owner stored before
     if (!is_used_.load(std::memory_order_relaxed)) { return nullptr; }
     entry const& one = at(lane, number);
-    if (one.number.load(std::memory_order_acquire) != number) { return nullptr; }
+    if (one.number.load(std::memory_order_relaxed) != number) { return nullptr; }
     return one.event.load(std::memory_order_relaxed);
   }
   /// Returns whether a batch has an event that is complete. Then the batch has ended. Threads: any,
@@ -76,7 +75,7 @@ class end_events {
     CUevent const event = one.number.load(std::memory_order_seq_cst) == number
                               ? one.event.load(std::memory_order_relaxed)
                               : nullptr;
-    bool const ended = event != nullptr && context_.api().event_query(event) == CUDA_SUCCESS;
+    bool const ended = event != nullptr && api_.event_query(event) == CUDA_SUCCESS;
     users_.fetch_sub(1, std::memory_order_release);  // pairs with the acquire in forget
     return ended;
   }
@@ -90,8 +89,8 @@ class end_events {
   void destroy() noexcept {
     forget();
     for (entry& each : entries_) {
-      if (CUevent const event = each.event.exchange(nullptr)) {
-        context_.api().event_destroy(event);
+      if (CUevent const event = each.event.exchange(nullptr, std::memory_order_relaxed)) {
+        api_.event_destroy(event);
       }
     }
   }
@@ -109,7 +108,7 @@ class end_events {
     return entries_[lane * ring + number % ring];
   }
 
-  context::context_handle const& context_;
+  driver::table const& api_;
   std::vector<entry> entries_;
   std::atomic<bool> is_used_{false};   // whether an event was ever recorded
   mutable std::atomic<int> users_{0};  // the number of threads in has_ended

@@ -129,7 +129,7 @@ void dependencies::take_successors(slot_address task, std::uint64_t generation, 
                                    Visit&& visit) {
   std::atomic<std::uint64_t>& successors = tasks_.at(task).successors;
   auto const lower_half = static_cast<std::uint32_t>(generation);
-  std::uint64_t word = successors.load(std::memory_order_acquire);
+  std::uint64_t word = successors.load(std::memory_order_relaxed);
   do {
     // In a reused slot the list belongs to another generation: leave it alone.
     if (successor_word::generation(word) != lower_half ||
@@ -137,7 +137,7 @@ void dependencies::take_successors(slot_address task, std::uint64_t generation, 
       return;
     }
   } while (!successors.compare_exchange_weak(word, successor_word::of(lower_half, leave),
-                                             std::memory_order_acq_rel));
+                                             std::memory_order_acq_rel, std::memory_order_relaxed));
   std::uint32_t next = successor_word::head(word);
   while (successor_word::is_task(next)) {
     slot_address const parked = next;
@@ -191,9 +191,9 @@ void dependencies::resume_batched(slot_address task, unsigned device,
 void dependencies::take_back_launch(slot_address task) noexcept {
   slot& one = tasks_.at(task);
   one.batched.store(0, std::memory_order_relaxed);
-  // Readers see this before the number of the mark: the caller raises the number later, with a
-  // release.
-  one.end.store(0, std::memory_order_release);
+  // relaxed: the caller raises the number of the mark later, with a release. So a thread that finds
+  // the number reached sees this.
+  one.end.store(0, std::memory_order_relaxed);
 }
 
 void dependencies::mark_launched(std::span<slot_address const> tasks, end_mark end) noexcept {

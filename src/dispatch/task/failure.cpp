@@ -49,8 +49,7 @@ void failure_table::put(slot_address slot, std::uint64_t generation,
   std::lock_guard const lock{mutex_};
   if (keep) { kept_.insert_or_assign(key(slot, generation), why); }
   entries_.insert_or_assign(key(slot, generation), std::move(why));
-  // release: pairs with the acquire in empty
-  count_.store(entries_.size() + kept_.size(), std::memory_order_release);
+  count_.store(entries_.size() + kept_.size(), std::memory_order_relaxed);
 }
 
 std::shared_ptr<failure const> failure_table::get(slot_address slot,
@@ -73,7 +72,7 @@ void failure_table::erase_from(map& entries, slot_address slot, std::uint64_t ge
   if (found == entries.end()) { return; }
   last = std::move(found->second);
   entries.erase(found);
-  count_.store(entries_.size() + kept_.size(), std::memory_order_release);
+  count_.store(entries_.size() + kept_.size(), std::memory_order_relaxed);
 }
 
 }  // namespace flotilla::dispatch

@@ -91,7 +91,10 @@ class failure_table {
   /// that may depend on it have ended.
   void forget(slot_address slot, std::uint64_t generation) { erase_from(kept_, slot, generation); }
   /// Returns whether the table is empty. Cost: one load.
-  [[nodiscard]] bool empty() const noexcept { return count_.load(std::memory_order_acquire) == 0; }
+  [[nodiscard]] bool empty() const noexcept {
+    // relaxed: a thread that has seen the end of a task sees that its failure was put before
+    return count_.load(std::memory_order_relaxed) == 0;
+  }
 
  private:
   using map = std::unordered_map<std::uint64_t, std::shared_ptr<failure const>>;
