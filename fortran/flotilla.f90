@@ -199,7 +199,7 @@ module flotilla
   end type
 
   type, public, bind(c) :: flotilla_task_options
-    integer(c_size_t) :: size = 88
+    integer(c_size_t) :: size = 80
     integer(c_int) :: device = FLOTILLA_ANY_DEVICE
     integer(c_int) :: priority = 0
     type(c_ptr) :: label = c_null_ptr
@@ -210,7 +210,6 @@ module flotilla
     integer(c_int) :: alone = 0
     integer(c_int64_t) :: timeout_ns = 0
     integer(c_int) :: repeatable = 0
-    integer(c_int) :: unused = 0
     integer(c_int) :: rank = FLOTILLA_ANY_RANK
   end type
 

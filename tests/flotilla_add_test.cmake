@@ -42,7 +42,7 @@ function(flotilla_add_test name)
   list(LENGTH arg_SOURCES count)
   if(count GREATER 50)
     flotilla_precompile(${name} <gmock/gmock.h> <gtest/gtest.h> <boost/circular_buffer.hpp>
-      <boost/interprocess/offset_ptr.hpp> <boost/lockfree/spsc_queue.hpp> <cuda.h>)
+      <boost/lockfree/spsc_queue.hpp> <cuda.h>)
   endif()
   target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/tests")
   target_link_libraries(${name} PRIVATE

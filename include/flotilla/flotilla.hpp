@@ -12,6 +12,7 @@
 #include <flotilla/context/context_ref.hpp>
 #include <flotilla/context/floating_context.hpp>
 #include <flotilla/data/data.hpp>
+#include <flotilla/data/default_flow.hpp>
 #include <flotilla/data/flow.hpp>
 #include <flotilla/data/reduction.hpp>
 #include <flotilla/data/tile_array.hpp>

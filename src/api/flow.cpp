@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include <flotilla/data/default_flow.hpp>
 #include <flotilla/error/error.hpp>
 #include <flotilla/kernel/kernel.hpp>
 
@@ -126,6 +127,17 @@ flow_counters flow::counters(device_ordinal device) const {
 
 void flow::repeat_function(std::size_t count, std::function<void()> const& iteration) {
   checked(state_).repeat(count, iteration);
+}
+
+std::size_t flow::repeat_while_function(
+    detail::datum_use const& value, std::function<bool(detail::placed_data const&)> const& goes_on,
+    std::function<void()> const& iteration, loop_options const& options) {
+  if (options.most == 0 || options.check_every == 0) {
+    throw invalid_argument(std::string{"loop_options::"} +
+                           (options.most == 0 ? "most" : "check_every") + " is 0");
+  }
+  flows::loop_condition const condition{value, goes_on, options.check_every};
+  return checked(state_).repeat(options.most, iteration, &condition);
 }
 
 std::string flow::dot() const { return checked(state_).dot(); }

@@ -60,8 +60,8 @@ template <class T>
 /// @param type  The name of the struct.
 /// @throws refused_call  The size is too small.
 template <class Struct>
-void check_size(Struct const& given, char const* type, std::size_t least = sizeof(Struct)) {
-  if (given.size < least) [[unlikely]] { refuse_size(type, given.size, least); }
+void check_size(Struct const& given, char const* type) {
+  if (given.size < sizeof given) [[unlikely]] { refuse_size(type, given.size, sizeof given); }
 }
 
 /// Returns a text of the program.

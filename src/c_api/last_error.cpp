@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstring>
 #include <new>
 
 #include <flotilla/detail/last_error.hpp>
@@ -165,11 +164,9 @@ char const* flotilla_last_error() {
 }
 
 flotilla_status flotilla_last_error_details(flotilla_error_details* details) {
-  // Programs that were compiled with an earlier header lack the last member.
-  constexpr std::size_t least = offsetof(flotilla_error_details, first_cause);
-  if (details == nullptr || details->size < least) { return FLOTILLA_INVALID_ARGUMENT; }
+  if (details == nullptr || details->size < sizeof *details) { return FLOTILLA_INVALID_ARGUMENT; }
   std::size_t const size = details->size;
-  std::memcpy(details, &last_error().details, std::min(size, sizeof *details));
+  *details = last_error().details;
   details->size = size;
   return FLOTILLA_SUCCESS;
 }

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <flotilla/c/recording.h>
 
-#include <cstddef>
 #include <string>
 
 #include "c_api/call.hpp"
@@ -40,12 +39,11 @@ recorded_options options_of(held_recording const& of, flotilla_recorded_options 
 replay_options options_of(flotilla_replay_options const* given) {
   replay_options made;
   if (given == nullptr) { return made; }
-  // Programs that were compiled with an earlier header have no timeout.
-  check_size(*given, "flotilla_replay_options", offsetof(flotilla_replay_options, timeout_ns));
+  check_size(*given, "flotilla_replay_options");
   made.priority = given->priority;
   if (given->label != nullptr) { made.label = given->label; }
   add_tickets(made.after, given->after, given->after_count, "options->after");
-  if (given->size >= sizeof *given) { made.deadline = deadline_in(given->timeout_ns); }
+  made.deadline = deadline_in(given->timeout_ns);
   return made;
 }
 

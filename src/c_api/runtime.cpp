@@ -23,15 +23,13 @@ namespace {
 runtime_options options_of(flotilla_runtime_options const* given) {
   runtime_options made;
   if (given == nullptr) { return made; }
-  // Programs that were compiled with an earlier header lack the last member.
-  check_size(*given, "flotilla_runtime_options",
-             offsetof(flotilla_runtime_options, stuck_after_ns));
+  check_size(*given, "flotilla_runtime_options");
   if (given->devices != nullptr) { made.devices = given->devices; }
   made.workers = given->workers;
   made.best_effort = given->best_effort != 0;
   if (given->window != 0) { made.window = given->window; }
   if (given->settings != nullptr) { made.settings = settings::parse(given->settings); }
-  if (given->size >= sizeof *given && given->stuck_after_ns != 0) {
+  if (given->stuck_after_ns != 0) {
     constexpr std::uint64_t longest = 1'000'000'000'000;  // ms, about 30 years
     std::uint64_t const left = given->stuck_after_ns % 1'000'000;
     std::uint64_t const time = given->stuck_after_ns / 1'000'000 + (left == 0 ? 0 : 1);

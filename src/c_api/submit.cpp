@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "c_api/submit.hpp"
 
-#include <cstddef>
-
 #include <flotilla/error/error.hpp>
 
 #include "c_api/call.hpp"
@@ -31,8 +29,7 @@ std::optional<device_ordinal> requested_device(int given) {
 }
 
 task_options options_of(flotilla_task_options const& given) {
-  // Programs that were compiled with an earlier header lack the last members.
-  check_size(given, "flotilla_task_options", offsetof(flotilla_task_options, timeout_ns));
+  check_size(given, "flotilla_task_options");
   task_options made;
   made.device = requested_device(given.device);
   if (given.label != nullptr) { made.label = given.label; }
@@ -40,14 +37,9 @@ task_options options_of(flotilla_task_options const& given) {
   add_tickets(made.after_end, given.after_end, given.after_end_count, "options->after_end");
   made.priority = given.priority;
   made.batch = given.alone == 0;
-  if (given.size >= offsetof(flotilla_task_options, repeatable)) {
-    made.deadline = deadline_in(given.timeout_ns);
-  }
-  // The size of a struct whose last member is `repeatable` includes bytes that have no value.
-  if (given.size >= offsetof(flotilla_task_options, unused)) {
-    made.repeatable = given.repeatable != 0;
-  }
-  if (given.size >= sizeof given) { made.rank = given.rank; }
+  made.deadline = deadline_in(given.timeout_ns);
+  made.repeatable = given.repeatable != 0;
+  made.rank = given.rank;
   return made;
 }
 

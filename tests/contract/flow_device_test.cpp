@@ -7,6 +7,8 @@
 #include <thread>
 #include <vector>
 
+#include <flotilla/data/default_flow.hpp>
+
 #include "contract/flow_fixture.hpp"
 
 namespace flotilla::test {

@@ -114,6 +114,21 @@ TEST_P(FlowRecipes, Repetition) {
 }
 
 // requirement
+TEST_P(FlowRecipes, Loops) {
+  flotilla::flow& flow = fl();
+  words host(1000, 3), zeros(1000);
+  word_data x{flow, host, "x"}, sum{flow, zeros, "sum"};
+  auto const add = kernels().kernel(flow_kernels.add_words).over(1000);
+  // clang-format off
+  std::size_t const steps = flow.repeat_while(
+      sum, [](flotilla::view<std::uint32_t const> now) { return now(0) < 9000; },
+      [&] { flow.post(add(reduce(sum), read(x), 1000u, 1u)); }, {.most = 10'000});
+  // clang-format on
+  EXPECT_EQ(steps, 3008u);  // 3000 are enough, and every 16th is checked
+  EXPECT_EQ(on_host(sum), words(1000, 3 * 3008));
+}
+
+// requirement
 TEST_P(FlowRecipes, Commuting) {
   flotilla::flow& flow = fl();
   words zeros(1000, 0);

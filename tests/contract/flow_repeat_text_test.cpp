@@ -38,13 +38,16 @@ TEST_P(FlowRepeatText, NamesTheReason) {
   word_data x{fl(), host, "x"}, y{fl(), other, "y"}, total{fl(), sum, "total"};
   auto const one_step = [&] { fl().post(stir(x, 7), {.device = last()}); };
   EXPECT_THAT(said(one_step), HasSubstr("flow::repeat replays 4"));
-  EXPECT_THAT(said([&] {
-                fl().post(stir(x, 7), {.device = last()});
-                fl().post(add(total, x, 2), {.device = last()});
-                fl().post(stir(total, 1), {.device = last()});
-              }),
-              HasSubstr("calls its function for each of 50 iterations, because a task reads what "
-                        "the iteration reduces"));
+  if (device_count() > 1) {
+    EXPECT_THAT(said([&] {
+                  fl().post(stir(x, 7), {.device = last()});
+                  fl().post(add(total, x, 2), {.device = last()});
+                  fl().post(add(total, x, 2), {.device = first()});
+                  fl().post(stir(total, 1), {.device = last()});
+                }),
+                HasSubstr("calls its function for each of 50 iterations, because a task reads what "
+                          "the iteration reduces at more than one place"));
+  }
   EXPECT_THAT(said([&] { fl().post_host(uses(read(x)), [](auto) {}); }),
               HasSubstr("because it submits a callable or a host task"));
   EXPECT_THAT(said([&] {

@@ -47,15 +47,16 @@ typedef struct flotilla_task_options {
   /** Not 0: the task may run again after it has run in part. If the isolated device of the task is
    * lost, the task runs again and does not fail with FLOTILLA_DEVICE_FAULT, but only once. */
   int repeatable;
-  int unused; /**< ignored: programs that were compiled with an earlier header have no value here */
   /** The rank that runs the task, if its flow runs over several ranks. FLOTILLA_ANY_RANK: it follows
    * from the data of the task (flotilla_cluster_create). Other tasks may only name rank 0. */
   int rank;
 } flotilla_task_options;
 
-#define FLOTILLA_TASK_OPTIONS_INIT                                                             \
-  { sizeof(flotilla_task_options), FLOTILLA_ANY_DEVICE, 0, NULL, NULL, 0, NULL, 0, 0, 0, 0, 0, \
-    FLOTILLA_ANY_RANK }
+#define FLOTILLA_TASK_OPTIONS_INIT                                                          \
+  {                                                                                         \
+    sizeof(flotilla_task_options), FLOTILLA_ANY_DEVICE, 0, NULL, NULL, 0, NULL, 0, 0, 0, 0, \
+        FLOTILLA_ANY_RANK                                                                   \
+  }
 
 /** The grid and the blocks of a launch. */
 typedef struct flotilla_shape {

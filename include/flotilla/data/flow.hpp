@@ -14,6 +14,7 @@
 #include <flotilla/data/data.hpp>
 #include <flotilla/data/flow_counters.hpp>
 #include <flotilla/data/flow_options.hpp>
+#include <flotilla/data/loop_options.hpp>
 #include <flotilla/data/tile_array.hpp>
 #include <flotilla/data/uses.hpp>
 #include <flotilla/data/view.hpp>
@@ -180,10 +181,10 @@ class FLOTILLA_EXPORT flow {
   /// flow goes on calling it; it does not notice a change that comes after two equal calls.
   ///
   /// It also calls `iteration` each time if something cannot be recorded: callables, host tasks,
-  /// tasks that read what the iteration reduces, copies of pageable memory, launches with
-  /// attributes or a task_status, tasks with a stop token, with task_options::batch = false, of
-  /// different priorities or with predecessors outside the iteration, `host()`, data that begin or
-  /// end, tiles, evictions, and, if a device of the runtime is isolated, tasks with
+  /// tasks that read what the iteration reduces at several places, copies of pageable memory,
+  /// launches with attributes or a task_status, tasks with a stop token, with task_options::batch =
+  /// false, of different priorities or with predecessors outside the iteration, `host()`, data that
+  /// begin or end, tiles, evictions, and, if a device of the runtime is isolated, tasks with
   /// task_options::repeatable, because a replay does not run again after a loss; or if the runtime
   /// makes checks, the flow keeps its graph, another thread uses the flow again and again, or the
   /// caller is inside a callable, host task or continuation.
@@ -210,6 +211,32 @@ class FLOTILLA_EXPORT flow {
   template <std::invocable F>
   void repeat(std::size_t count, F&& iteration) {
     repeat_function(count, std::ref(iteration));
+  }
+  /// Repeats an iteration, at most options.most times, while a condition on data holds:
+  ///
+  ///     do {
+  ///       for (std::size_t i = 0; i < options.check_every; ++i) { iteration(); }
+  ///     } while (condition(value.host()));
+  ///
+  /// The rules of `repeat` apply. The recording stays from check to check, unless the check has to
+  /// combine partial results (`reduce`) or tiles.
+  ///
+  ///     flow.repeat_while(residual, [](auto r) { return r(0) > 1e-10; }, one_step);
+  ///
+  /// @param condition  Called as condition(view<T const, Rank>), on the calling thread.
+  /// @return the number of iterations.
+  /// @throws invalid_argument  An option is 0, or the flow runs over several ranks.
+  /// @throws the exceptions of `repeat`, of `condition` and of data::host
+  /// Blocks   as `repeat` does; each check waits until the iterations before it have ended.
+  template <class T, int Rank, std::predicate<view<T const, Rank>> Condition, std::invocable F>
+  std::size_t repeat_while(data<T, Rank>& value, Condition&& condition, F&& iteration,
+                           loop_options const& options = {}) {
+    auto const use = read(value);
+    auto const goes_on = [&](detail::placed_data const& at) -> bool {
+      return condition(detail::use_access::view_of(use, at));
+    };
+    return repeat_while_function(detail::use_access::what(use), goes_on, std::ref(iteration),
+                                 options);
   }
 
   /// Returns what the flow has done on a device. @throws unknown_device
@@ -250,6 +277,10 @@ class FLOTILLA_EXPORT flow {
   }
 
   void repeat_function(std::size_t count, std::function<void()> const& iteration);
+  std::size_t repeat_while_function(detail::datum_use const& value,
+                                    std::function<bool(detail::placed_data const&)> const& goes_on,
+                                    std::function<void()> const& iteration,
+                                    loop_options const& options);
   // If `made` is null, the task is posted.
   void submit_launch(data_launch const& what, task_options const& options, ticket* made);
   void submit_bound(use_list uses, std::span<detail::placed_data> places, callable& what,
@@ -260,17 +291,6 @@ class FLOTILLA_EXPORT flow {
 
   std::shared_ptr<flows::flow_state> state_;
 };
-
-/// Returns the flow that all parts of a program can share if they know only the runtime:
-///
-///     auto& flow = flotilla::default_flow(rt);
-///
-/// It has the default options. The first call makes it, and the destructor of the runtime ends it.
-/// So its data must end before the runtime does.
-/// @throws runtime_closed, poisoned, used_after_fork
-/// Threads  any.
-/// Cost     a lock; the first call costs what the constructor of a flow costs.
-[[nodiscard]] FLOTILLA_EXPORT flow& default_flow(runtime& rt);
 
 }  // namespace v0_1
 }  // namespace flotilla

@@ -48,7 +48,8 @@ inline constexpr std::size_t max_uses = 16;
 struct datum_use {
   datum* what;  // null: the data were moved from
   access_mode mode;
-  reduction const* how;  // if the mode is `reduce`; else null
+  // If the mode is `reduce`, or `update` of data or of a partial result in place of it. Else null.
+  reduction const* how;
 };
 
 /// Where data are for a task: the address of the first object, and the distances between rows and

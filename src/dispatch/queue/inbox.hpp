@@ -5,9 +5,8 @@
 
 #include <atomic>
 #include <boost/lockfree/spsc_queue.hpp>
-#include <memory>
+#include <cstddef>
 
-#include "base/fixed_buffer_allocator.hpp"
 #include "dispatch/task/slot_pool.hpp"
 
 namespace flotilla::dispatch {
@@ -21,15 +20,7 @@ namespace flotilla::dispatch {
 class inbox {
  public:
   explicit inbox(std::size_t capacity, priority_level level = 0)
-      : own_(new slot_address[ring_words(capacity)]),
-        queue_(capacity, ring_memory{own_.get()}),
-        level_(level) {}
-  /// Constructs an inbox in shared memory. `ring` points to `ring_words(capacity)` words in the
-  /// same mapping. All processes use this one object, and exactly one process destroys it.
-  inbox(std::size_t capacity, slot_address* ring) : queue_(capacity, ring_memory{ring}) {}
-  [[nodiscard]] static constexpr std::size_t ring_words(std::size_t capacity) noexcept {
-    return capacity + 1;  // the extra word distinguishes a full ring from an empty one
-  }
+      : queue_(capacity), level_(level) {}
 
   /// Returns the block from which the owning thread takes slots. After `orphan`, the block belongs
   /// to the consumer.
@@ -69,16 +60,12 @@ class inbox {
   }
 
  private:
-  using ring_memory = base::fixed_buffer_allocator<slot_address>;
-  // The memory of the ring. Null if the ring is in shared memory. `queue_` stores only an offset to
-  // the ring. Leak checkers do not follow offsets, but they follow this pointer.
-  std::unique_ptr<slot_address[]> own_;
-  boost::lockfree::spsc_queue<slot_address, boost::lockfree::allocator<ring_memory>> queue_;
+  boost::lockfree::spsc_queue<slot_address> queue_;
   slot_pool::cursor slots_;
   std::atomic<bool> claimed_{false};          // written by consumers
   std::atomic<bool> orphaned_{false};         // written by the owning thread
   std::atomic<bool> may_have_chunks_{false};  // written by the owning thread
-  priority_level const level_ = 0;
+  priority_level const level_;
 };
 
 }  // namespace flotilla::dispatch

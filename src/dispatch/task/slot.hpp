@@ -1,9 +1,7 @@
 // SPDX-FileCopyrightText: The flotilla authors
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The record of a submitted task. Slots may lie in memory that several processes share. So they
-// hold indices and offsets instead of addresses, and a slot of zeros is valid and free. Only a
-// callable contains addresses. The slot's `kind` shows whether the slot holds a callable.
+// The record of a submitted task. A slot of zeros is valid and free.
 
 #include <array>
 #include <atomic>

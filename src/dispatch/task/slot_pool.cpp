@@ -3,7 +3,6 @@
 #include "dispatch/task/slot_pool.hpp"
 
 #include <bit>
-#include <utility>
 
 namespace flotilla::dispatch {
 
@@ -29,26 +28,14 @@ constexpr std::uint32_t word_bits = 64;
 
 }  // namespace
 
-std::size_t slot_pool::bytes(std::size_t window) noexcept {
-  std::size_t const blocks = blocks_in(window);
-  return sizeof(head) + offer_bytes(blocks) + blocks * sizeof(block_word) + ticket_bytes(window) +
-         window * sizeof(slot);
-}
-
 slot_pool::slot_pool(unsigned number, std::size_t window)
-    : slot_pool(number, window, base::mapped_memory{bytes(window)}, nullptr) {}
-
-slot_pool::slot_pool(unsigned number, std::size_t window, void* memory)
-    : slot_pool(number, window, {}, static_cast<std::byte*>(memory)) {}
-
-slot_pool::slot_pool(unsigned number, std::size_t window, base::mapped_memory own,
-                     std::byte* callers)
     : base_(number << 16),
       window_(window),
       blocks_(static_cast<std::uint32_t>(blocks_in(window))),
-      memory_(std::move(own)),
+      memory_(sizeof(head) + offer_bytes(blocks_) + blocks_ * sizeof(block_word) +
+              ticket_bytes(window) + window * sizeof(slot)),
       sides_(window) {
-  std::byte* next = callers == nullptr ? memory_.data() : callers;
+  std::byte* next = memory_.data();
   auto const lay = [&next]<class T>(T*& at, std::size_t bytes) {
     at = reinterpret_cast<T*>(next);
     next += bytes;
@@ -58,15 +45,14 @@ slot_pool::slot_pool(unsigned number, std::size_t window, base::mapped_memory ow
   lay(words_, blocks_ * sizeof(block_word));
   lay(tickets_, ticket_bytes(window));
   lay(slots_, window * sizeof(slot));
-  // Mark the slots and blocks beyond the window permanently as taken. Use fetch_or, because another
-  // process may already use the memory.
+  // Mark the slots and blocks beyond the window permanently as taken.
   if (std::uint32_t const rest = static_cast<std::uint32_t>(window % block_slots); rest != 0) {
-    words_[blocks_ - 1].word.fetch_or(full & ~((std::uint32_t{1} << rest) - 1),
-                                      std::memory_order_relaxed);
+    words_[blocks_ - 1].word.store(full & ~((std::uint32_t{1} << rest) - 1),
+                                   std::memory_order_relaxed);
   }
   if (std::uint32_t const rest = blocks_ % word_bits; rest != 0) {
-    not_offered_[blocks_ / word_bits].fetch_or(~((std::uint64_t{1} << rest) - 1),
-                                               std::memory_order_relaxed);
+    not_offered_[blocks_ / word_bits].store(~((std::uint64_t{1} << rest) - 1),
+                                            std::memory_order_relaxed);
   }
 }
 

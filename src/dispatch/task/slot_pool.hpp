@@ -29,9 +29,6 @@ namespace flotilla::dispatch {
 /// full only if every slot is taken (tests/unit/dispatch/task/slot_pool_model_test.cpp). If two
 /// threads get the same block, the bit `held` may be cleared too early. This causes only one
 /// superfluous offer.
-///
-/// The slots can be in memory that several processes share. That memory is one range without
-/// addresses; all zeros mean that no slot is taken. Each process has its own slot_side objects.
 class slot_pool {
  public:
   static constexpr std::uint32_t block_slots = 32;
@@ -79,15 +76,9 @@ class slot_pool {
     bool uses_all_lines_ = false;
   };
 
-  /// Makes a pool that allocates its own memory.
   /// @param number  The upper half of the addresses of its slots.
   /// @param window  The number of slots.
   slot_pool(unsigned number, std::size_t window);
-  /// Makes a pool in the caller's memory: `bytes(window)` bytes, aligned to a cache line, all zero
-  /// before the first use. Several processes may have pools with the same number and window in this
-  /// memory at the same time, each at another address.
-  /// Lifetime  The memory must outlive the pool.
-  slot_pool(unsigned number, std::size_t window, void* memory);
   slot_pool(slot_pool const&) = delete;
   slot_pool& operator=(slot_pool const&) = delete;
 
@@ -141,14 +132,13 @@ class slot_pool {
     return std::min(head_->touched.load(std::memory_order_acquire) * block_slots,
                     static_cast<std::uint32_t>(window_));
   }
-  /// Returns the size of a pool's memory in bytes.
-  [[nodiscard]] static std::size_t bytes(std::size_t window) noexcept;
 
  private:
   static constexpr std::uint64_t held = std::uint64_t{1} << 32;
   static constexpr std::uint32_t full = 0xffff'ffff;
   // The memory holds, in this order: the head, the bitmap, the words of the blocks, the words of
-  // the tickets, and the slots.
+  // the tickets, and the slots. It begins as zeros, which the system provides when a page is first
+  // used: zeros mean that no slot is taken.
   struct head {
     alignas(base::cache_line) std::atomic<std::uint32_t> touched;  // number of blocks ever used
     alignas(base::cache_line) std::atomic<std::uint32_t> returns;
@@ -157,9 +147,6 @@ class slot_pool {
     std::atomic<std::uint64_t> word;
   };
 
-  /// @param own      The memory, if the pool owns it.
-  /// @param callers  The memory, if the caller owns it, or null.
-  slot_pool(unsigned number, std::size_t window, base::mapped_memory own, std::byte* callers);
   [[nodiscard]] slot_address take_from(std::uint32_t block) noexcept;
   /// Called if the cursor's block had no free slot. Tries this block again, then moves the cursor
   /// to an offered block. Returns no_slot if there is none.
@@ -170,7 +157,7 @@ class slot_pool {
   std::uint32_t base_;
   std::size_t window_;
   std::uint32_t blocks_;
-  base::mapped_memory memory_;  // empty if the caller owns the memory
+  base::mapped_memory memory_;
   head* head_;
   std::atomic<std::uint64_t>* not_offered_;
   block_word* words_;

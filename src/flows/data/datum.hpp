@@ -24,8 +24,8 @@ namespace flotilla::flows {
 
 class flow_state;
 
-/// Returns whether a task needs the contents of the data at its place. A task that reduces data
-/// gets a partial result instead.
+/// Returns whether a task needs the contents of the data at its place. A use that reduces data is
+/// replaced (reducer) before this matters.
 [[nodiscard]] constexpr bool needs_contents(detail::access_mode mode) noexcept {
   return mode == detail::access_mode::read || mode == detail::access_mode::update ||
          mode == detail::access_mode::commute;
@@ -113,11 +113,15 @@ struct partition {
   std::unique_ptr<detail::datum> orphan{};  // the whole data, if they ended before their tiles
 };
 
-/// Partial results of data that tasks reduce, until they are combined (reducer).
+/// Results of tasks that reduce data, until they are combined (reducer).
 struct open_reduction {
   detail::reduction const* how = nullptr;
-  bool has_results = false;  // whether a task was submitted that reduces the data
+  bool has_results = false;     // whether a task was submitted that reduces the data
+  std::optional<place> home{};  // where such tasks update the data themselves
   std::vector<std::unique_ptr<detail::datum>> partials{};  // by place::index; null if there is none
+
+  /// Returns whether there is a partial result with contents.
+  [[nodiscard]] bool has_partials() const noexcept;
 };
 
 }  // namespace flotilla::flows
@@ -194,7 +198,7 @@ class datum {
 };
 
 inline bool datum::is_valid_at(flows::place where) const noexcept {
-  if (reduction != nullptr || is_token()) { return false; }
+  if ((reduction != nullptr && reduction->has_partials()) || is_token()) { return false; }
   if (tiles == nullptr) { return replicas[where.index()].is_valid; }
   return !is_divided() && tiles->where == where &&
          std::all_of(tiles->ended.begin(), tiles->ended.end(),
@@ -204,3 +208,12 @@ inline bool datum::is_valid_at(flows::place where) const noexcept {
 }  // namespace detail
 }  // namespace v0_1
 }  // namespace flotilla
+
+namespace flotilla::flows {
+
+inline bool open_reduction::has_partials() const noexcept {
+  return std::any_of(partials.begin(), partials.end(),
+                     [](auto const& each) { return each != nullptr && each->has_contents; });
+}
+
+}  // namespace flotilla::flows

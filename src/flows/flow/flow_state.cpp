@@ -13,7 +13,6 @@
 #include "base/log.hpp"
 #include "dispatch/runtime/runtime_registry.hpp"
 #include "flows/placement/access_list.hpp"
-#include "flows/repeat/repeater.hpp"
 
 namespace flotilla::flows {
 
@@ -201,13 +200,8 @@ std::optional<place> flow_state::ask_placement(std::span<detail::datum_use const
   return chosen ? std::optional{place::of(*chosen)} : std::nullopt;
 }
 
-void flow_state::repeat(std::size_t count, std::function<void()> const& iteration) {
-  runtime_.usage.check_usable();
-  obstacle_resolver resolver = make_resolver({});
-  repeater{{runtime_, mutex_, planner_, host_, resolver, explains_.repeat}, iteration}.run(count);
-}
-
-detail::placed_data flow_state::wait_for_host(detail::datum& which, bool for_update) {
+detail::placed_data flow_state::wait_for_host(detail::datum& which, bool for_update,
+                                              std::uint64_t* own) {
   runtime_.usage.check_process();
   obstacle_resolver resolver = make_resolver({});
   std::size_t copies = 0;
@@ -217,12 +211,16 @@ detail::placed_data flow_state::wait_for_host(detail::datum& which, bool for_upd
     {
       std::lock_guard const lock{mutex_};
       if (ranks_ != nullptr) { ranks_->check_host(which, for_update); }
+      std::uint64_t const before = planner_.log().changes();
+      bool const is_whole = which.tiles == nullptr &&
+                            (which.reduction == nullptr || !which.reduction->has_partials());
       planner_.log().note_change("it calls host()");
       // An update may give the data their first contents.
       bool const reads = which.has_value() || !for_update;
       checks_.check(which, reads ? access_mode::read : access_mode::write);
       detail::datum_use const use{&which, reads ? access_mode::read : access_mode::write, nullptr};
       why = planner_.prepare({&use, 1}, place::host(), 0, copies);
+      if (own != nullptr && is_whole) { *own += planner_.log().changes() - before; }
       if (!why) {
         open = host_.open_task(which, for_update);
         if (!open) {

@@ -32,6 +32,13 @@
 
 namespace flotilla::flows {
 
+/// The condition of flow::repeat_while.
+struct loop_condition {
+  detail::datum_use value;
+  std::function<bool(detail::placed_data const&)> const& goes_on;
+  std::size_t check_every;
+};
+
 /// Orders the tasks of a flow. One mutex makes the order of submissions total. While a thread holds
 /// the mutex, it waits for nothing and runs no user code: a callable that submits to the flow may
 /// wait for the mutex while it keeps its device from going on. If something is missing that takes
@@ -78,10 +85,15 @@ class flow_state : public std::enable_shared_from_this<flow_state> {
   void submit(std::span<detail::datum_use const> uses, task_options const& options,
               std::optional<place> required, launch const* what, Submit const& submit_to);
 
-  /// Runs an iteration many times. See flow::repeat.
-  void repeat(std::size_t count, std::function<void()> const& iteration);
+  /// Runs an iteration many times. See flow::repeat, and flow::repeat_while for the condition.
+  /// @return the number of iterations
+  std::size_t repeat(std::size_t count, std::function<void()> const& iteration,
+                     loop_condition const* condition = nullptr);
   /// Waits until the data are valid on the host. @return where they are.
-  [[nodiscard]] detail::placed_data wait_for_host(detail::datum& which, bool for_update);
+  /// @param own  If not null and the data had neither partial results nor tiles: is increased by
+  ///             the number of changes that this call has made (task_log::changes).
+  [[nodiscard]] detail::placed_data wait_for_host(detail::datum& which, bool for_update,
+                                                  std::uint64_t* own = nullptr);
   /// See detail::wait_until_unused.
   void wait_until_unused(detail::datum& which);
   /// Returns a task for which `wait_until_unused` would wait.

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "flows/order/reducer.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 #include <vector>
@@ -52,7 +53,8 @@ struct combination {
 }
 
 // An iteration whose partial results are filled and combined again and again cannot be replayed.
-constexpr char const* reads_reduction = "a task reads what the iteration reduces";
+constexpr char const* reads_reduction =
+    "a task reads what the iteration reduces at more than one place";
 
 }  // namespace
 
@@ -62,34 +64,47 @@ std::unique_ptr<datum> reducer::make_partial(datum const& of) {
                                  of.shape, of.replicas.size());
 }
 
-bool reducer::submit_fill(datum& partial, void const* identity, place where,
+void reducer::choose_home(datum& which, place where) noexcept {
+  if (which.reduction->home || which.reduction->partials[where.index()] != nullptr) { return; }
+  // Data on the host cost one copy, and not one in each round. If another device has them, tasks
+  // there will probably reduce them, too.
+  bool const on_another_device = std::any_of(which.replicas.begin() + 1, which.replicas.end(),
+                                             [](replica const& each) { return each.is_valid; }) &&
+                                 !which.at(where).is_valid;
+  // The memory of a partial result has no gaps, and a kernel may count on that.
+  bool const can_be_updated = !on_another_device && which.is_dense_at(where);
+  // A rank sends its partial results to the owner of the data.
+  if (can_be_updated && which.ranks == nullptr) { which.reduction->home = where; }
+}
+
+bool reducer::submit_fill(datum& which, void const* identity, place where,
                           dispatch::flow_task_options const& options, ticket& made) {
-  std::size_t const each = partial.shape.object_bytes;
-  block const& memory = partial.at(where).memory;
+  std::size_t const each = which.shape.object_bytes;
+  block const& memory = which.at(where).memory;
   if (!where.is_host()) {
-    detail::device_range const range{&runtime_, where.device(), memory.address, partial.bytes,
+    detail::device_range const range{&runtime_, where.device(), memory.address, which.bytes,
                                      memory.reach};
     return runtime_.tasks.submit(detail::access::command(range.fill(identity, each)), options,
                                  dispatch::when_full::give_up, &made);
   }
   auto call = detail::make_host_function(
-      [to = memory_of(partial, where), bytes = partial.bytes, identity, each] {
+      [to = memory_of(which, where), bytes = which.bytes, identity, each] {
         for (std::size_t at = 0; at < bytes; at += each) { std::memcpy(to + at, identity, each); }
       });
   return runtime_.host.submit(call, options, dispatch::when_full::give_up, &made);
 }
 
-obstacle reducer::fill(datum& partial, void const* identity, place where, int priority) {
+obstacle reducer::fill(datum& which, void const* identity, place where, int priority) {
   order_.refuse_replay(reads_reduction);
-  datum_use const use{&partial, access_mode::write, nullptr};
+  datum_use const use{&which, access_mode::write, nullptr};
   std::size_t copies = 0;
   if (obstacle const why = residents_.prepare({&use, 1}, where, priority, copies)) { return why; }
   dispatch::flow_task_options options;
-  options.label = partial.label;
+  options.label = which.label;
   options.priority = priority;
   order_.plan({&use, 1}, where, options);
   ticket made;
-  if (!submit_fill(partial, identity, where, options, made)) {
+  if (!submit_fill(which, identity, where, options, made)) {
     return {.kind = obstacle::kinds::window_full, .where = where};
   }
   order_.commit({&use, 1}, {made.id(), where, nullptr, options});
@@ -107,20 +122,24 @@ obstacle reducer::replace(datum_use& use, place where, int priority) {
     made->partials.resize(which.replicas.size());
     which.reduction = std::move(made);
   }
-  std::unique_ptr<datum>& partial = which.reduction->partials[where.index()];
-  if (partial == nullptr) { partial = make_partial(which); }
-  if (!partial->has_contents) {
-    if (obstacle const why = fill(*partial, use.how->identity, where, priority)) {
+  choose_home(which, where);
+  if (which.reduction->home != where && which.reduction->partials[where.index()] == nullptr) {
+    which.reduction->partials[where.index()] = make_partial(which);
+  }
+  datum& updated =
+      which.reduction->home == where ? which : *which.reduction->partials[where.index()];
+  if (!updated.has_contents) {
+    if (obstacle const why = fill(updated, use.how->identity, where, priority)) {
       return why.about(which);
     }
   }
-  use = {partial.get(), access_mode::update, nullptr};
+  use = {&updated, access_mode::update, use.how};
   return {};
 }
 
 obstacle reducer::combine(datum& which, int priority) {
   if (which.reduction == nullptr) { return {}; }
-  if (!which.reduction->has_results) {
+  if (!which.reduction->has_results || !which.reduction->has_partials()) {
     discard(which);
     return {};
   }

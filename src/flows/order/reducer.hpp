@@ -16,8 +16,11 @@
 
 namespace flotilla::flows {
 
-/// A task that reduces data updates a partial result at its place, which is a datum of its own. A
-/// host task combines the partial results with the data before a task reads the data.
+/// At one place, the home, tasks that reduce data update the data themselves. It is the first place
+/// of such a task, unless the data are valid on other devices only. At every other place, the tasks
+/// update a partial result, which is a datum of its own. A host task combines the partial results
+/// with the data before a task reads the data. So a reduction on one device needs no host task, and
+/// no copies after the first one.
 ///
 /// Threads: the caller holds the flow's mutex in all calls. No call waits.
 class reducer {
@@ -25,9 +28,10 @@ class reducer {
   reducer(dispatch::runtime_state& runtime, residency& residents, task_order& order) noexcept
       : runtime_(runtime), residents_(residents), order_(order) {}
 
-  /// Replaces a use that reduces by an update of the partial result at `where`. Submits the task
-  /// that fills the partial result, if there was none. If the data have partial results of another
-  /// operation, combines them first. The tiles of the data must have been joined.
+  /// Replaces a use that reduces by an update of the data or of a partial result at `where`.
+  /// Submits the task that fills these with the identity, if they have no contents. If the data
+  /// have partial results of another operation, combines them first. The tiles of the data must
+  /// have been joined.
   [[nodiscard]] obstacle replace(detail::datum_use& use, place where, int priority);
   /// Records that a task was submitted that reduces the data.
   static void note_result(detail::datum& which) noexcept { which.reduction->has_results = true; }
@@ -38,10 +42,12 @@ class reducer {
 
  private:
   [[nodiscard]] static std::unique_ptr<detail::datum> make_partial(detail::datum const& of);
+  /// Makes `where` the home of the reduction if there is none and the data can be updated there.
+  static void choose_home(detail::datum& which, place where) noexcept;
   /// Submits a task that fills data with the identity.
-  [[nodiscard]] obstacle fill(detail::datum& partial, void const* identity, place where,
+  [[nodiscard]] obstacle fill(detail::datum& which, void const* identity, place where,
                               int priority);
-  [[nodiscard]] bool submit_fill(detail::datum& partial, void const* identity, place where,
+  [[nodiscard]] bool submit_fill(detail::datum& which, void const* identity, place where,
                                  dispatch::flow_task_options const& options, ticket& made);
 
   dispatch::runtime_state& runtime_;

@@ -21,6 +21,7 @@ obstacle task_planner::prepare(std::span<detail::datum_use const> uses, place wh
                                std::size_t& copies) {
   for (detail::datum_use const& use : uses) {
     if (use.what->tiles == nullptr && use.what->reduction == nullptr) [[likely]] { continue; }
+    if (use.how != nullptr) { continue; }  // a part of the reduction
     bool const reads = use.mode != access_mode::write;
     obstacle const why = reads ? settle(*use.what, priority) : tiler_.join(*use.what, priority);
     if (why) { return why; }

@@ -44,7 +44,7 @@ class task_planner {
                                  std::size_t& copies);
   /// Joins tiles and combines partial results, so that the data have their contents.
   [[nodiscard]] obstacle settle(detail::datum& which, int priority);
-  /// Replaces uses that reduce by updates of the partial results at `where`.
+  /// Replaces uses that reduce by updates of the data or of the partial results at `where`.
   [[nodiscard]] obstacle replace_reductions(std::span<detail::datum_use> uses, place where,
                                             int priority);
   /// Ends the partial results of data, if there are any. Tasks may still use them.

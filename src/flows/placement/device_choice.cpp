@@ -58,10 +58,11 @@ double device_choice::parts_ready_ns(detail::datum const& which) const noexcept 
 
 void device_choice::add_input(detail::datum& which, place to, terms& sum) const noexcept {
   place from = to;
-  if (which.reduction != nullptr || which.tiles != nullptr) {
+  bool const has_partials = which.reduction != nullptr && which.reduction->has_partials();
+  if (has_partials || which.tiles != nullptr) {
     // Tiles that have ended are joined where they share the memory of the whole data. Partial
     // results are combined on the host.
-    from = which.reduction != nullptr ? place::host() : which.tiles->where;
+    from = has_partials ? place::host() : which.tiles->where;
     sum.inputs_ns = std::max(sum.inputs_ns, parts_ready_ns(which));
   } else {
     if (!which.at(to).is_valid) { from = mover_.source_for(which, to); }

@@ -87,7 +87,14 @@ void repeater::explain(std::size_t count) const noexcept {
 
 void repeater::run_plainly() {
   iteration_();
-  --left_;
+  note_done(1);
+}
+
+void repeater::check(std::uint64_t& seen) {
+  if (!is_check_due()) { return; }
+  since_check_ = 0;
+  detail::placed_data const value = check_->read(seen);
+  if (!check_->goes_on(value)) { left_ = 0; }
 }
 
 std::optional<repeater::effect> repeater::run_logged(iteration_log& log) {
@@ -96,7 +103,7 @@ std::optional<repeater::effect> repeater::run_logged(iteration_log& log) {
   return scope.is_on() ? std::optional{scope.end()} : std::nullopt;
 }
 
-void repeater::run(std::size_t count) {
+std::size_t repeater::run(std::size_t count) {
   left_ = count;
   char const* const no_replays = why_not(count);
   if (no_replays != nullptr) { why_ = no_replays; }
@@ -105,7 +112,9 @@ void repeater::run(std::size_t count) {
   if (left_ != 0) { run_plainly(); }
   std::unique_ptr<iteration_log> before;  // of the iteration before, if it can be replayed
   std::uint64_t seen = 0;                 // changes after it
-  while (left_ != 0) {
+  while (true) {
+    check(seen);
+    if (left_ == 0) { break; }
     if (tries == 0) {
       run_plainly();
       continue;
@@ -129,14 +138,15 @@ void repeater::run(std::size_t count) {
                  ? "another thread uses the flow"
                  : "two iterations in a row submitted different tasks, copies or arguments";
     }
-    if (is_steady && left_ != 0 && !replay(*log, *now)) { tries = 0; }
     seen = now->changes_after;
+    if (is_steady && left_ != 0 && !replay(*log, *now, seen)) { tries = 0; }
     before = log->is_replayable() ? std::move(log) : nullptr;
   }
-  if (count != 0) { explain(count); }
+  if (done_ != 0) { explain(done_); }
+  return done_;
 }
 
-bool repeater::replay(iteration_log const& log, effect const& last_effect) {
+bool repeater::replay(iteration_log const& log, effect const& last_effect, std::uint64_t& seen) {
   constexpr std::size_t at_once = 256;
   std::unique_ptr<repetition> replays;
   try {
@@ -154,9 +164,14 @@ bool repeater::replay(iteration_log const& log, effect const& last_effect) {
       replays.end();
     }
   } const end{with_.mutex, *replays};
-  std::uint64_t seen = last_effect.changes_after;
   std::optional<task_id> previous;  // the last replay of the last round but one
-  while (left_ != 0) {
+  while (true) {
+    if (is_check_due()) {
+      check(seen);
+      std::lock_guard const lock{with_.mutex};
+      replays->restart();
+    }
+    if (left_ == 0) { return true; }
     std::optional<task_id> const last = replays->last();
     obstacle why;
     std::size_t done = 0;
@@ -167,12 +182,12 @@ bool repeater::replay(iteration_log const& log, effect const& last_effect) {
         return true;
       }
       try {
-        why = replays->submit(std::min(left_, at_once), done);
+        why = replays->submit(std::min(before_check(), at_once), done);
       } catch (...) {
-        left_ -= done;
+        note_done(done);
         throw;
       }
-      left_ -= done;
+      note_done(done);
       replayed_ += done;
       seen = with_.planner.log().changes();
     }
@@ -190,7 +205,6 @@ bool repeater::replay(iteration_log const& log, effect const& last_effect) {
     }
     previous = last;
   }
-  return true;
 }
 
 }  // namespace flotilla::flows

@@ -3,6 +3,7 @@
 #pragma once
 // Implements flow::repeat.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -18,6 +19,15 @@
 #include "flows/waiting/obstacle_resolver.hpp"
 
 namespace flotilla::flows {
+
+/// When a loop ends before all iterations are done.
+struct loop_check {
+  std::size_t every;  // iterations between two checks
+  /// Waits until the data are valid on the host. If nothing but a copy to the host was necessary,
+  /// adds the changes of data that this has caused to `seen`.
+  std::function<detail::placed_data(std::uint64_t& seen)> read;
+  std::function<bool(detail::placed_data const&)> const& goes_on;
+};
 
 /// Calls an iteration a few times, and logs what it submits. If two calls in a row have submitted
 /// the same launches and copies, with the same memory, then all later calls would do so too: the
@@ -35,10 +45,13 @@ class repeater {
     obstacle_resolver& resolver;
     bool explains;  // whether to explain on stderr what `run` does
   };
-  repeater(parts const& with, std::function<void()> const& iteration)
-      : with_(with), iteration_(iteration) {}
+  /// @param check  Null: only the number of iterations matters.
+  repeater(parts const& with, std::function<void()> const& iteration,
+           loop_check const* check = nullptr)
+      : with_(with), iteration_(iteration), check_(check) {}
 
-  void run(std::size_t count);
+  /// @return the number of iterations
+  std::size_t run(std::size_t count);
 
  private:
   class log_scope;
@@ -54,19 +67,39 @@ class repeater {
     std::vector<use_counts> uses{};  // what it added to the hits and misses
   };
   void run_plainly();
+  void note_done(std::size_t iterations) noexcept {
+    done_ += iterations;
+    left_ -= iterations;
+    since_check_ += iterations;
+  }
+  [[nodiscard]] bool is_check_due() const noexcept {
+    return check_ != nullptr && since_check_ == check_->every && left_ != 0;
+  }
+  /// Evaluates the condition of the loop if it is time. Ends the loop if the condition is false.
+  /// @param seen  See loop_check::read.
+  void check(std::uint64_t& seen);
+  /// Returns how many iterations may be submitted before the next check.
+  [[nodiscard]] std::size_t before_check() const noexcept {
+    return check_ == nullptr ? left_ : std::min(left_, check_->every - since_check_);
+  }
   /// Calls the iteration and logs it. Empty if another log is open: then the iteration was called
   /// without a log.
   [[nodiscard]] std::optional<effect> run_logged(iteration_log& log);
   /// Submits replays until all iterations are done, or another thread uses the flow.
   /// @param last_effect  The effect of the last iteration.
+  /// @param seen         How many changes of data the flow had seen after this iteration.
   /// @return false if the steps cannot be recorded.
-  [[nodiscard]] bool replay(iteration_log const& log, effect const& last_effect);
+  [[nodiscard]] bool replay(iteration_log const& log, effect const& last_effect,
+                            std::uint64_t& seen);
 
   parts const with_;
   std::function<void()> const& iteration_;
-  std::size_t left_ = 0;      // iterations
-  std::size_t replayed_ = 0;  // iterations
-  std::string why_{};         // why the last iterations were not replayed
+  loop_check const* const check_;
+  std::size_t done_ = 0;         // iterations
+  std::size_t left_ = 0;         // iterations
+  std::size_t since_check_ = 0;  // iterations
+  std::size_t replayed_ = 0;     // iterations
+  std::string why_{};            // why the last iterations were not replayed
 };
 
 }  // namespace flotilla::flows

@@ -67,6 +67,11 @@ obstacle repetition::submit(std::size_t count, std::size_t& done) {
   return {};
 }
 
+void repetition::restart() noexcept {
+  join_ = {};
+  end();
+}
+
 void repetition::end() noexcept {
   writers_.release(last_);
   last_ = nullptr;

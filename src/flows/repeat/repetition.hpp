@@ -37,6 +37,8 @@ class repetition {
   /// @param done  Is increased by the number of replays.
   /// @return what prevents the first replay. If a window is full, see `wait_for_room`.
   [[nodiscard]] obstacle submit(std::size_t count, std::size_t& done);
+  /// Makes the next replay wait for all tasks that use its data, not only for the last replay.
+  void restart() noexcept;
   /// Ends the submission of replays.
   void end() noexcept;
 
