@@ -842,6 +842,19 @@ module flotilla
       type(c_ptr), value :: user
       integer(c_int) :: got
     end function
+    function flotilla_flow_repeat_while(flow, value, goes_on, iteration, user, most, check_every, &
+        count) result(got) bind(c)
+      import
+      type(flotilla_flow), value :: flow
+      type(flotilla_data), value :: value
+      type(c_funptr), value :: goes_on
+      type(c_funptr), value :: iteration
+      type(c_ptr), value :: user
+      integer(c_size_t), value :: most
+      integer(c_size_t), value :: check_every
+      integer(c_size_t), intent(inout), optional :: count
+      integer(c_int) :: got
+    end function
     function flotilla_cluster_create(rt, via, made) result(got) bind(c)
       import
       type(flotilla_runtime), value :: rt
@@ -1022,6 +1035,7 @@ module flotilla
   public :: flotilla_flow_submit_function
   public :: flotilla_flow_submit_host
   public :: flotilla_flow_repeat
+  public :: flotilla_flow_repeat_while
   public :: flotilla_cluster_create
   public :: flotilla_cluster_destroy
   public :: flotilla_cluster_rank

@@ -12,22 +12,6 @@
 
 namespace flotilla::python {
 
-namespace {
-
-/// Marks that the flow repeats tasks, until the end of the block.
-class repeat_scope {
- public:
-  explicit repeat_scope(flow_core& flow) noexcept : flow_{flow} { flow_.begin_repeat(); }
-  repeat_scope(repeat_scope const&) = delete;
-  repeat_scope& operator=(repeat_scope const&) = delete;
-  ~repeat_scope() { flow_.end_repeat(); }
-
- private:
-  flow_core& flow_;
-};
-
-}  // namespace
-
 flow_core::flow_core(core_ptr owner, flow_options const& options) : owner_{std::move(owner)} {
   runtime& rt = owner_->usable();
   owner_->without_gil([&] { held_.emplace(rt, options); });
@@ -77,24 +61,6 @@ void flow_core::end() noexcept {
 bool flow_core::free() noexcept {
   end();
   return true;
-}
-
-void repeat(py_flow const& self, std::int64_t count, nb::callable const& iteration) {
-  if (count < 0) {
-    throw invalid_argument("the number of repetitions must not be negative, but is " +
-                           std::to_string(count));
-  }
-  std::shared_ptr<flow_core> const flow = self.core;
-  static_cast<void>(flow->usable());
-  repeat_scope const repeating{*flow};
-  flow->without_gil([&](flotilla::flow& to) {
-    to.repeat(static_cast<std::size_t>(count), [&] {
-      nb::gil_scoped_acquire const gil;
-      run_signal_handlers();
-      interruptible_call::raise_in_this_thread();
-      iteration();
-    });
-  });
 }
 
 }  // namespace flotilla::python

@@ -78,9 +78,6 @@ struct py_flow {
   std::shared_ptr<flow_core> core;
 };
 
-/// Submits the tasks of an iteration `count` times.
-void repeat(py_flow const& self, std::int64_t count, nb::callable const& iteration);
-
 void bind_flows(nb::module_& to);
 
 }  // namespace flotilla::python

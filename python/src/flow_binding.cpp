@@ -23,6 +23,7 @@
 #include "found.hpp"
 #include "function.hpp"
 #include "kernel.hpp"
+#include "loop.hpp"
 #include "runtime.hpp"
 
 namespace flotilla::python {
@@ -269,10 +270,8 @@ void bind_flows(nb::module_& to) {
   bind_submit_host(made, "post_host", result::none,
                    FLOTILLA_SUBMIT_HOST_SIGNATURE("post_host", "None"),
                    "As submit_host, but without a ticket.");
-  made.def("repeat", repeat, "count"_a, "iteration"_a,
-           "Calls iteration() `count` times, or replays the tasks that it posts: it must post the "
-           "same tasks each time, and do nothing else.")
-      .def("counters", counters_of, "device"_a,
+  bind_loops(made);
+  made.def("counters", counters_of, "device"_a,
            nb::sig("def counters(self, device: int) -> dict[str, int]"),
            "What the flow has done on a device.")
       .def(

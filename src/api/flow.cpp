@@ -129,17 +129,6 @@ void flow::repeat_function(std::size_t count, std::function<void()> const& itera
   checked(state_).repeat(count, iteration);
 }
 
-std::size_t flow::repeat_while_function(
-    detail::datum_use const& value, std::function<bool(detail::placed_data const&)> const& goes_on,
-    std::function<void()> const& iteration, loop_options const& options) {
-  if (options.most == 0 || options.check_every == 0) {
-    throw invalid_argument(std::string{"loop_options::"} +
-                           (options.most == 0 ? "most" : "check_every") + " is 0");
-  }
-  flows::loop_condition const condition{value, goes_on, options.check_every};
-  return checked(state_).repeat(options.most, iteration, &condition);
-}
-
 std::string flow::dot() const { return checked(state_).dot(); }
 
 void flow::submit_launch(data_launch const& what, task_options const& options, ticket* made) {
@@ -186,6 +175,18 @@ void flow::submit_bound(use_list uses, std::span<detail::placed_data> places,
                  return state.runtime_impl().host.submit(what, how, dispatch::when_full::give_up,
                                                          made);
                });
+}
+
+std::size_t detail::repeat_while(flow& to, datum_use const& value,
+                                 std::function<bool(placed_data const&)> const& goes_on,
+                                 std::function<void()> const& iteration,
+                                 loop_options const& options) {
+  if (options.most == 0 || options.check_every == 0) {
+    throw invalid_argument(std::string{"loop_options::"} +
+                           (options.most == 0 ? "most" : "check_every") + " is 0");
+  }
+  flows::loop_condition const condition{value, goes_on, options.check_every};
+  return checked(flow_access::state(to)).repeat(options.most, iteration, &condition);
 }
 
 flow& default_flow(runtime& rt) {

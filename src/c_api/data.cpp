@@ -86,15 +86,6 @@ void add(held_data&& data, flotilla_data& made) {
   owner.data.fetch_add(1);
 }
 
-/// @throws refused_call  It is a token.
-held_data& data_with_memory(flotilla_data handle) {
-  held_data& found = object(handle);
-  if (found.is_token()) {
-    throw refused_call(FLOTILLA_INVALID_ARGUMENT, "the data are a token, which has no memory");
-  }
-  return found;
-}
-
 /// @throws unknown_device  The place is another negative number than FLOTILLA_HOST.
 std::optional<device_ordinal> place_of(int place) {
   if (place == FLOTILLA_HOST) { return std::nullopt; }
@@ -166,6 +157,14 @@ void divide(held_data& whole, flotilla_shape_of_data const& tile, std::span<int 
 }
 
 }  // namespace
+
+held_data& data_with_memory(flotilla_data handle) {
+  held_data& found = object(handle);
+  if (found.is_token()) {
+    throw refused_call(FLOTILLA_INVALID_ARGUMENT, "the data are a token, which has no memory");
+  }
+  return found;
+}
 
 flotilla_view view_of(held_data const& data) noexcept {
   flotilla_view made{};

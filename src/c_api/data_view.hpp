@@ -12,6 +12,9 @@
 
 namespace flotilla::c_api {
 
+/// @throws refused_call  It is a token, or there are no such data.
+[[nodiscard]] held_data& data_with_memory(flotilla_data handle);
+
 /// Returns a view without a place. The view of a token has the rank 0.
 [[nodiscard]] flotilla_view view_of(held_data const& data) noexcept;
 

@@ -158,6 +158,12 @@ flotilla_status submit_data_function(char const* name, flotilla_flow flow,
   });
 }
 
+void run_iteration(int (*iteration)(void* user), void* user) {
+  if (int const code = iteration(user); code != 0) {
+    throw task_failed(code, "the iteration returned " + std::to_string(code));
+  }
+}
+
 }  // namespace
 
 }  // namespace flotilla::c_api
@@ -229,10 +235,26 @@ flotilla_status flotilla_flow_repeat(flotilla_flow flow, size_t count, int (*ite
                                      void* user) {
   return guarded("flotilla_flow_repeat", [&] {
     check_not_null(iteration, "iteration");
-    object(flow).held.repeat(count, [&] {
-      if (int const code = iteration(user); code != 0) {
-        throw flotilla::task_failed(code, "the iteration returned " + std::to_string(code));
-      }
-    });
+    object(flow).held.repeat(count, [&] { run_iteration(iteration, user); });
+  });
+}
+
+flotilla_status flotilla_flow_repeat_while(flotilla_flow flow, flotilla_data value,
+                                           int (*goes_on)(void* user, flotilla_view const* value),
+                                           int (*iteration)(void* user), void* user, size_t most,
+                                           size_t check_every, size_t* count) {
+  return guarded("flotilla_flow_repeat_while", [&] {
+    check_not_null(goes_on, "goes_on");
+    check_not_null(iteration, "iteration");
+    held_data const& data = data_with_memory(value);
+    flotilla_view view = view_of(data);
+    std::size_t const done = flotilla::detail::repeat_while(
+        object(flow).held, {data.state.get(), flotilla::detail::access_mode::read, nullptr},
+        [&](flotilla::detail::placed_data const& at) {
+          set_place(view, at, data.object_bytes);
+          return goes_on(user, &view) != 0;
+        },
+        [&] { run_iteration(iteration, user); }, {.most = most, .check_every = check_every});
+    if (count != nullptr) { *count = done; }
   });
 }

@@ -3,7 +3,6 @@
 
 // The last error of a thread, and the names of statuses.
 
-#include <cstddef>
 #include <cstring>
 #include <set>
 #include <string>

@@ -247,6 +247,34 @@ TEST_P(CFlow, IterationsAreRepeated) {
   EXPECT_EQ(value_of(data), 202u);
 }
 
+// requirement: a loop ends when a function says so
+TEST_P(CFlow, LoopsEndByAValue) {
+  struct loop {
+    std::function<flotilla_status()> submit;
+    std::uint32_t enough;
+  };
+  flotilla_data const data = words_of_flow();
+  loop one{[&] { return step(data, 1, 2, 0); }, 90};
+  FLOTILLA_C_OK(write(data, 0, 0));
+  auto const goes_on = [](void* user, flotilla_view const* value) {
+    std::uint32_t const now = *static_cast<std::uint32_t const*>(value->data);
+    return now < static_cast<loop const*>(user)->enough ? 1 : 0;
+  };
+  auto const body = [](void* user) {
+    return static_cast<loop const*>(user)->submit() == FLOTILLA_SUCCESS ? 0 : 1;
+  };
+  std::size_t count = 0;
+  FLOTILLA_C_OK(flotilla_flow_repeat_while(flow, data, goes_on, body, &one, 1000, 10, &count));
+  EXPECT_EQ(count, 50u);  // each iteration adds 2, and every tenth value is looked at
+  EXPECT_EQ(value_of(data), 100u);
+  FLOTILLA_C_OK(flotilla_flow_repeat_while(flow, data, goes_on, body, &one, 5, 10, nullptr));
+  EXPECT_EQ(value_of(data), 110u);
+  FLOTILLA_C_FAILS(FLOTILLA_INVALID_ARGUMENT, "check_every",
+                   flotilla_flow_repeat_while(flow, data, goes_on, body, &one, 5, 0, nullptr));
+  FLOTILLA_C_FAILS(FLOTILLA_INVALID_ARGUMENT, "goes_on",
+                   flotilla_flow_repeat_while(flow, data, nullptr, body, &one, 5, 1, nullptr));
+}
+
 // requirement: data can outlive their flow
 TEST_P(CFlow, DataOutliveTheirFlow) {
   flotilla_data const data = words_of_flow();

@@ -89,7 +89,7 @@ TEST_F(FlowPlacement, SeesTheDataOfTheTask) {
   EXPECT_EQ(seen->seen, "step: x 16 r host 0; y 32 w; z 4 w; order 0 r w;");
   seen->chosen = device_0;
   EXPECT_EQ(where(uses(read(x), update(y), update(z)), "next"), device_0);
-  EXPECT_EQ(seen->seen, "next: x 16 r host 0 1; y 32 r w 1; z 4 r w;");
+  EXPECT_EQ(seen->seen, "next: x 16 r host 0 1; y 32 r w 1; z 4 r w 1;");
   EXPECT_EQ(seen->without_data, 0);
   seen->chosen = std::nullopt;
   x.prefetch_to(device_1);

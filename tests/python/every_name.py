@@ -124,6 +124,12 @@ def data(rt: fl.Runtime, kernel: fl.Kernel) -> None:
         with x.tiles(4) as tiles:
             assert tiles.shape == (3,) and len(tiles) == 3
             flow.repeat(2, lambda: flow.post(kernel.over(4), fl.update(tiles[0]), 1.0, 4))
+            flow.repeat_while(
+                tiles[0],
+                lambda now: bool(now[0] < 0),
+                lambda: flow.post(kernel.over(4), fl.update(tiles[0]), 1.0, 4),
+                most=2,
+            )
         x.wait()
 
 

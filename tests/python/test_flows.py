@@ -173,6 +173,31 @@ def test_repeat_submits_the_tasks_each_time(flow, saxpy):
         flow.repeat(1, None)
 
 
+# requirement
+def test_repeat_while_ends_by_its_condition(flow, saxpy):
+    x, y, calls, seen = flow.data(ones(8)), flow.data(np.zeros(8, np.float32)), [], []
+
+    def iteration():
+        calls.append(1)
+        flow.post(saxpy.over(8), 1.0, fl.read(x), fl.update(y), 8, device=0)
+
+    def goes_on(now):
+        seen.append(now)
+        return now[3] < 100
+
+    assert flow.repeat_while(y, goes_on, iteration, check_every=7) == 105
+    assert (y.get() == 105).all()
+    assert len(calls) < 50, "the flow replays a recording of the iteration"
+    assert [int(each[0]) for each in seen] == list(range(7, 106, 7)), "each array is a copy"
+    assert flow.repeat_while(y, lambda _: True, iteration, most=20) == 20
+    with pytest.raises(fl.InvalidArgument, match="check_every is 0"):
+        flow.repeat_while(y, goes_on, iteration, check_every=0)
+    with pytest.raises(fl.InvalidArgument, match="most must not be negative, but is -1"):
+        flow.repeat_while(y, goes_on, iteration, most=-1)
+    with pytest.raises(ZeroDivisionError):
+        flow.repeat_while(y, lambda _: 1 / 0, iteration)
+
+
 # error guess: a replay uses arrays and buffers after their last Python reference is gone
 def test_repeat_keeps_what_its_tasks_use(rt, flow, saxpy):
     y = flow.data(np.zeros(1 << 12, np.float32))

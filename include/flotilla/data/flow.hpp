@@ -51,6 +51,11 @@ FLOTILLA_EXPORT void submit_with_uses(flow& to, std::span<datum_use const> uses,
                                       std::span<placed_data> places,
                                       std::unique_ptr<continuation>& what,
                                       task_options const& options, ticket* made);
+/// flow::repeat_while.
+FLOTILLA_EXPORT std::size_t repeat_while(flow& to, datum_use const& value,
+                                         std::function<bool(placed_data const&)> const& goes_on,
+                                         std::function<void()> const& iteration,
+                                         loop_options const& options);
 
 }  // namespace detail
 
@@ -235,8 +240,8 @@ class FLOTILLA_EXPORT flow {
     auto const goes_on = [&](detail::placed_data const& at) -> bool {
       return condition(detail::use_access::view_of(use, at));
     };
-    return repeat_while_function(detail::use_access::what(use), goes_on, std::ref(iteration),
-                                 options);
+    return detail::repeat_while(*this, detail::use_access::what(use), goes_on, std::ref(iteration),
+                                options);
   }
 
   /// Returns what the flow has done on a device. @throws unknown_device
@@ -277,10 +282,6 @@ class FLOTILLA_EXPORT flow {
   }
 
   void repeat_function(std::size_t count, std::function<void()> const& iteration);
-  std::size_t repeat_while_function(detail::datum_use const& value,
-                                    std::function<bool(detail::placed_data const&)> const& goes_on,
-                                    std::function<void()> const& iteration,
-                                    loop_options const& options);
   // If `made` is null, the task is posted.
   void submit_launch(data_launch const& what, task_options const& options, ticket* made);
   void submit_bound(use_list uses, std::span<detail::placed_data> places, callable& what,
