@@ -3,6 +3,7 @@
 
 // The last error of a thread, and the names of statuses.
 
+#include <cstddef>
 #include <cstring>
 #include <set>
 #include <string>
