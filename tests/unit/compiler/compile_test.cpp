@@ -121,7 +121,9 @@ TEST_F(Compile, MistakesInKernelsAreNamed) {
               HasSubstr("kernels.cu:2: inline assembly (asm): not available on CPU devices"));
   EXPECT_THAT(error_of(std::string{scale_source} + "FLOTILLA_NO_TWIN(scala);"),
               HasSubstr("the source has no kernel scala"));
-  EXPECT_THAT(error_of("#include \"no_such.hpp\"\n"), HasSubstr("kernels.cu:1: no_such.hpp"));
+  // g++ and clang name the file with and without quotes.
+  EXPECT_THAT(error_of("#include \"no_such.hpp\"\n"),
+              ::testing::ContainsRegex("kernels.cu:1: .?no_such.hpp"));
   options_.name_expressions = {"missing<int>"};
   EXPECT_THAT(error_of(scale_source), HasSubstr("compile_options::name_expressions:"));
 }
