@@ -52,6 +52,19 @@ TEST_F(Lane, HasSeveralNumbersForWhatWritesSeveral) {
   lane_.drop();
 }
 
+// requirement: a batch runs beside the next one only if that was said of this batch
+TEST_F(Lane, ForgetsWhatRanBeside) {
+  lane::batch const& beside = lane_.begin();
+  std::uint64_t const number = beside.number;
+  lane_.note_beside_next(beside);
+  EXPECT_TRUE(page_.is_beside_next(1, number));
+  EXPECT_FALSE(page_.is_beside_next(1, number + 1));
+  lane_.cancel();
+  EXPECT_EQ(lane_.begin().number, number);
+  EXPECT_FALSE(page_.is_beside_next(1, number));
+  lane_.cancel();
+}
+
 // requirement
 TEST_F(Lane, GivesBatchesBackInTheirOrder) {
   EXPECT_EQ(lane_.done(), nullptr);
