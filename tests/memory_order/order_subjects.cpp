@@ -205,7 +205,8 @@ driver::table events_only() {
   return api;
 }
 
-// A thread that knows of a launch queries its event, while the owner destroys all events.
+// A thread that knows of a launch queries its event, while the owner destroys all events. Another
+// thread does so although it knows of no launch, as stuck_devices does.
 add_subject const events{"end_events: record, has_ended and destroy", [](execution& one) {
                            struct state {
                              driver::table api = events_only();
@@ -220,9 +221,11 @@ add_subject const events{"end_events: record, has_ended and destroy", [](executi
                              all->launched.store(true, std::memory_order_release);
                              all->all.destroy();
                            });
-                           for (int i = 0; i < 2; ++i) {
-                             one.thread([all] {
-                               if (!all->launched.load(std::memory_order_acquire)) { return; }
+                           for (bool const knows : {true, false}) {
+                             one.thread([all, knows] {
+                               if (knows && !all->launched.load(std::memory_order_acquire)) {
+                                 return;
+                               }
                                static_cast<void>(all->all.has_ended(0, 1));
                              });
                            }

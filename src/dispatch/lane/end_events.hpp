@@ -49,8 +49,8 @@ class end_events {
       one.event.store(event, std::memory_order_relaxed);
     }
     if (api_.event_record(event, stream) != CUDA_SUCCESS) { return nullptr; }
-    // relaxed: the owner releases the mark of the batch later
-    one.number.store(number, std::memory_order_relaxed);
+    // release: pairs with the load in has_ended. stuck_devices asks without the mark of a task.
+    one.number.store(number, std::memory_order_release);
     is_used_.store(true, std::memory_order_relaxed);
     return event;
   }
