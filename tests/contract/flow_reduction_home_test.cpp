@@ -3,7 +3,10 @@
 
 // Flows: the place where tasks reduce the data themselves instead of a partial result.
 
+#include <algorithm>
+
 #include "contract/flow_fixture.hpp"
+#include "support/thrown.hpp"
 
 namespace flotilla::test {
 namespace {
@@ -50,6 +53,25 @@ TEST_P(FlowReductionHome, StaysOnItsDevice) {
   for (std::uint32_t& each : twelve_x) { each *= 12; }
   EXPECT_EQ(on_host(copy), mixed(twelve_x, stirred_x, 2));
   EXPECT_EQ(on_host(sum), twelve_x);
+}
+
+// requirement: a task that is refused after its data were filled with the identity leaves them
+// without contents
+TEST_P(FlowReductionHome, RefusedTasksGiveNoContents) {
+  flow little{rt(), {.memory_limit = 1024}};
+  words host = iota(size), many(4096);
+  word_data sum{little, {size}, "sum"}, big{little, many, "big"}, x{little, host, "x"};
+  auto const nothing = [](auto&&...) {};
+  EXPECT_THROW(little.post(uses(reduce(sum), read(big)), nothing, {.device = last()}),
+               driver_error);
+  EXPECT_THAT(thrown<invalid_argument>([&] { static_cast<void>(sum.host()); }),
+              HasSubstr("no contents"));
+  // The identity of the refused task was 0, and that of this one is larger.
+  little.post_host(uses(reduce(sum, minimum{})), [](view<std::uint32_t> part) {
+    for (std::size_t i = 0; i < part.size(); ++i) { part(i) = std::min(part(i), 7u); }
+  });
+  EXPECT_EQ(on_host(sum), words(size, 7));
+  rt().wait_idle();
 }
 
 // requirement: if one device has the data, the tasks of the others add to partial results

@@ -118,6 +118,7 @@ struct open_reduction {
   detail::reduction const* how = nullptr;
   bool has_results = false;     // whether a task was submitted that reduces the data
   std::optional<place> home{};  // where such tasks update the data themselves
+  bool only_identity = false;   // nothing but the fill for such a task has written the data
   std::vector<std::unique_ptr<detail::datum>> partials{};  // by place::index; null if there is none
 
   /// Returns whether there is a partial result with contents.
@@ -163,7 +164,8 @@ class datum {
 
   /// Returns whether a task may read the data.
   [[nodiscard]] bool has_value() const noexcept {
-    return has_contents || (reduction != nullptr && reduction->has_results);
+    if (reduction == nullptr) { return has_contents; }
+    return reduction->has_results || (has_contents && !reduction->only_identity);
   }
   /// Returns whether the copy at a place has the contents, or will have them after the tasks that
   /// were submitted. Partial results and tiles must be combined first: tiles are valid where all of

@@ -29,6 +29,9 @@ std::size_t flow_state::repeat(std::size_t count, std::function<void()> const& i
     detail::datum_use const named{condition->value.what, access_mode::write, nullptr};
     std::lock_guard const lock{mutex_};
     checks_.check({&named, 1}, "repeat_while");
+    if (named.what->is_token()) {
+      throw invalid_argument("repeat_while: the condition needs data, but a token has no memory");
+    }
   }
   loop_check const check{
       .every = condition->check_every,

@@ -132,6 +132,8 @@ obstacle reducer::replace(datum_use& use, place where, int priority) {
     if (obstacle const why = fill(updated, use.how->identity, where, priority)) {
       return why.about(which);
     }
+    // Until a task has really reduced them.
+    if (&updated == &which) { which.reduction->only_identity = true; }
   }
   use = {&updated, access_mode::update, use.how};
   return {};
@@ -187,6 +189,10 @@ void reducer::discard(datum& which) noexcept {
     for (std::size_t i = 0; i < each->replicas.size(); ++i) {
       residents_.release(*each, place::at(i));
     }
+  }
+  if (which.reduction->only_identity) {
+    which.has_contents = false;
+    for (replica& each : which.replicas) { each.is_valid = false; }
   }
   which.reduction.reset();
 }

@@ -34,7 +34,10 @@ class reducer {
   /// have been joined.
   [[nodiscard]] obstacle replace(detail::datum_use& use, place where, int priority);
   /// Records that a task was submitted that reduces the data.
-  static void note_result(detail::datum& which) noexcept { which.reduction->has_results = true; }
+  static void note_result(detail::datum& which) noexcept {
+    which.reduction->has_results = true;
+    which.reduction->only_identity = false;
+  }
   /// Submits the task that combines the partial results of the data, if there are any.
   [[nodiscard]] obstacle combine(detail::datum& which, int priority);
   /// Ends the partial results, if there are any. Tasks may still use them.

@@ -68,6 +68,7 @@ void task_order::mark_written(detail::datum& which, place where, writer* by) noe
   written.memory.last_users.clear();
   mover_.set_writer(written, by);
   which.has_contents = true;
+  if (which.reduction != nullptr) { which.reduction->only_identity = false; }
 }
 
 void task_order::plan(std::span<detail::datum_use const> uses, place where, task_options& options) {

@@ -167,6 +167,11 @@ bool repeater::replay(iteration_log const& log, effect const& last_effect, std::
   std::optional<task_id> previous;  // the last replay of the last round but one
   while (true) {
     if (is_check_due()) {
+      if (auto const newest = replays->last()) {
+        with_.host.wait_for(*newest);
+        if (with_.runtime.query.failure_of(*newest) != nullptr) { return true; }
+      }
+      previous.reset();
       check(seen);
       std::lock_guard const lock{with_.mutex};
       replays->restart();
