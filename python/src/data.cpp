@@ -138,6 +138,7 @@ void held_data::close() {
     throw would_deadlock("close(): another thread uses " + text() +
                          ", and may wait for the task that calls close()");
   }
+  if (calls_ != 0) { inside_loop::refuse_wait(text()); }
   std::shared_ptr<held_data> const self = shared_from_this();
   is_closed_ = true;
   interruptible_call waiting;

@@ -42,6 +42,7 @@ void flow_core::close() {
     throw would_deadlock(
         "close(): another thread uses the flow, and may wait for the task that calls close()");
   }
+  if (calls_ != 0) { inside_loop::refuse_wait("the flow"); }
   is_closed_ = true;
   interruptible_call waiting;
   while (calls_ != 0) { waiting.sleep(); }

@@ -9,9 +9,11 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <unordered_map>
 
 #include <flotilla/data/flow.hpp>
+#include <flotilla/error/error.hpp>
 
 #include "cluster.hpp"
 #include "core.hpp"
@@ -71,6 +73,30 @@ class flow_core final : public owned_part {
   bool is_closed_ = false;
   std::size_t calls_ = 0;    // threads that are inside `without_gil`
   std::size_t repeats_ = 0;  // threads that are inside `repeat`
+};
+
+/// Marks that the current thread runs a Python function for `repeat` or `repeat_while`, until the
+/// end of the block. The loop uses the flow and its value meanwhile, so a wait for the end of such
+/// uses would never end.
+class inside_loop {
+ public:
+  inside_loop() noexcept { ++depth(); }
+  inside_loop(inside_loop const&) = delete;
+  inside_loop& operator=(inside_loop const&) = delete;
+  ~inside_loop() { --depth(); }
+  /// @throws would_deadlock  The thread is inside a loop.
+  static void refuse_wait(std::string const& what) {
+    if (depth() == 0) { return; }
+    throw would_deadlock("close(): " + what +
+                         " is in use, and the caller is inside a function of repeat() or "
+                         "repeat_while(), which must return before");
+  }
+
+ private:
+  static unsigned& depth() noexcept {
+    thread_local unsigned current = 0;
+    return current;
+  }
 };
 
 /// The Python object of a flow.

@@ -43,6 +43,7 @@ class repeat_scope {
 
 void run_iteration(nb::callable const& iteration) {
   nb::gil_scoped_acquire const gil;
+  inside_loop const inside;
   run_signal_handlers();
   interruptible_call::raise_in_this_thread();
   iteration();
@@ -68,6 +69,7 @@ void repeat(py_flow const& self, std::int64_t count, nb::callable const& iterati
   held_data::user const use{value.held};
   auto const goes_on = [&](detail::placed_data const& at) {
     nb::gil_scoped_acquire const gil;
+    inside_loop const inside;
     // A copy, because the function may keep the array.
     nb::object const array = array_at(value.held->objects(), at, true, nb::none()).attr("copy")();
     return nb::cast<bool>(nb::bool_(condition(array)));

@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <stdexcept>
 #include <thread>
+#include <vector>
+
+#include <flotilla/testing/fault_injection.hpp>
 
 #include "contract/flow_fixture.hpp"
 #include "support/thrown.hpp"
@@ -92,6 +95,31 @@ TEST_P(FlowRepeatWhile, ChecksAReductionOfSeveralDevices) {
   EXPECT_EQ(on_host(sum), words(size, static_cast<std::uint32_t>(done * ordinals().size())));
   EXPECT_GE(done * ordinals().size(), 600u);
   EXPECT_LT((done - 6) * ordinals().size(), 600u);
+}
+
+// requirement: replays do not run ahead of a condition whose value they do not write. regression:
+// nothing waited for them, so they filled the window, and nobody noticed that one had failed
+TEST_P(FlowRepeatWhile, ReplaysDoNotRunAhead) {
+  FLOTILLA_NEED_CPU_DRIVER();
+  words ones(size, 1), zeros(size), constant(size, 4);
+  word_data one{fl(), ones, "one"}, x{fl(), zeros, "x"}, value{fl(), constant, "value"};
+  auto const ended = [&] { return rt().counters(first()).tasks; };
+  std::vector<std::uint64_t> ends;
+  fl().repeat_while(
+      value,
+      [&](word_view) {
+        ends.push_back(ended());
+        testing::hang_kernel(rt().devices()[0], 1, std::chrono::milliseconds{20});
+        return ends.size() < 9;
+      },
+      [&] { fl().post(stir(x, 7), {.device = first()}); }, {.check_every = 8});
+  testing::clear_faults();
+  // The first replays are submitted after the first check.
+  for (std::size_t i = 3; i < ends.size(); ++i) {
+    EXPECT_EQ(ends[i] - ends[i - 1], ends[3] - ends[2]) << "check " << i;
+  }
+  EXPECT_GE(ends[3] - ends[2], 8u);
+  EXPECT_EQ(on_host(x), stirred(zeros, 7, 72));
 }
 
 // requirement: changes by another thread, and by the condition itself, are seen

@@ -4,6 +4,7 @@
 // The process ends while other threads use a runtime. They have no chance to know that, so they
 // must neither end the process with an exception nor change its status.
 
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <functional>
@@ -179,6 +180,36 @@ TEST_F(BusyThreads, TheDriverMayEndBeforeThem) {
 // pointer, which frees the memory of the runtime: threads that use it then are a mistake
 TEST_F(BusyThreads, AGlobalRuntimeMayEndBeforeThem) {
   expect_quiet(&end_while_a_thread_works, owners::global_object);
+}
+
+/// What a callable has captured. It must not be destroyed while the callable runs.
+struct capture {
+  static inline std::atomic<bool> is_in_use{false};
+  ~capture() {
+    if (is_in_use) { std::_Exit(status + 1); }
+  }
+};
+
+/// Ends the process while a callable runs on another thread. Then the driver shuts down first.
+[[noreturn]] void end_during_a_callable(int workers) {
+  ::alarm(50);
+  runtime& rt = runtime_of(owners::global_object, workers);
+  std::thread{[&] {
+    rt.submit([held = capture{}](task_context&) {
+        capture::is_in_use = true;
+        while (true) { std::this_thread::sleep_for(milliseconds{1}); }
+      }).wait();
+  }}.detach();
+  while (!capture::is_in_use) { std::this_thread::yield(); }
+  std::exit(status);
+}
+
+// regression: the end of the runtime destroyed a callable that another thread was inside
+TEST_F(BusyThreads, ACallableMayRunMeanwhile) {
+  for (int const workers : {0, 1}) {
+    SCOPED_TRACE(std::to_string(workers) + " workers");
+    EXPECT_EXIT(end_during_a_callable(workers), ::testing::ExitedWithCode(status), "");
+  }
 }
 
 // requirement: another thread may end the process

@@ -196,6 +196,14 @@ def test_repeat_while_ends_by_its_condition(flow, saxpy):
         flow.repeat_while(y, goes_on, iteration, most=-1)
     with pytest.raises(ZeroDivisionError):
         flow.repeat_while(y, lambda _: 1 / 0, iteration)
+    with pytest.raises(fl.InvalidArgument, match="a token has no memory"):
+        flow.repeat_while(flow.token(), goes_on, iteration)
+    for close in (y.close, flow.close):
+        with pytest.raises(fl.WouldDeadlock, match="is in use.*inside a function of repeat"):
+            flow.repeat_while(y, lambda _, close=close: close(), iteration)
+    with pytest.raises(fl.WouldDeadlock, match="is in use"):
+        flow.repeat(5, flow.close)
+    assert flow.repeat_while(y, lambda _: True, iteration, most=20) == 20, "nothing was closed"
 
 
 # error guess: a replay uses arrays and buffers after their last Python reference is gone

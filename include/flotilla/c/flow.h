@@ -145,13 +145,20 @@ FLOTILLA_C_EXPORT flotilla_status flotilla_flow_submit_host(flotilla_flow flow,
  *                               error. The iterations before it remain. */
 FLOTILLA_C_EXPORT flotilla_status flotilla_flow_repeat(flotilla_flow flow, size_t count,
                                                        int (*iteration)(void* user), void* user);
-/** Repeats an iteration as flotilla_flow_repeat does, at most `most` times, until a value says that
- * it is enough. After every `check_every` iterations, the call waits for them and calls `goes_on`.
- * @param value        The data that `goes_on` gets, on the host.
+/** Repeats an iteration as flotilla_flow_repeat does, at most `most` times, while a condition holds.
+ * After every `check_every` iterations, the call waits for the value and calls `goes_on` on the same
+ * thread. flow::repeat_while in <flotilla/data/flow.hpp> says more.
+ * @param value        The data that `goes_on` gets, on the host. The view is valid during the call.
  * @param goes_on      Returns 0 to end the loop.
  * @param user         The first argument of `goes_on` and of `iteration`.
- * @param check_every  16 suits most loops. The loop may do up to check_every - 1 iterations too many.
- * @param count        Receives the number of iterations, if it is not null. */
+ * @param most         At least 1. SIZE_MAX: no limit.
+ * @param check_every  At least 1. 16 suits most loops. The loop may do up to check_every - 1
+ *                     iterations more than necessary.
+ * @param count        Receives the number of iterations, if it is not null and the call succeeds.
+ * @return FLOTILLA_TASK_FAILED        As for flotilla_flow_repeat.
+ *         FLOTILLA_INVALID_ARGUMENT   A number is 0, `value` is a token or belongs to another flow, or
+ *                                     the flow runs over several ranks.
+ *         FLOTILLA_DEPENDENCY_FAILED  The value is lost, because a task of the loop failed. */
 FLOTILLA_C_EXPORT flotilla_status flotilla_flow_repeat_while(
     flotilla_flow flow, flotilla_data value, int (*goes_on)(void* user, flotilla_view const* value),
     int (*iteration)(void* user), void* user, size_t most, size_t check_every, size_t* count);

@@ -232,7 +232,8 @@ class FLOTILLA_EXPORT flow {
   /// @return the number of iterations.
   /// @throws invalid_argument  An option is 0, or the flow runs over several ranks.
   /// @throws the exceptions of `repeat`, of `condition` and of data::host
-  /// Blocks   as `repeat` does; each check waits until the iterations before it have ended.
+  /// Threads  as `repeat`. Blocks  as `repeat` and data::host do.
+  /// Cost     that of `repeat`, and for each check a wait and a copy to the host.
   template <class T, int Rank, std::predicate<view<T const, Rank>> Condition, std::invocable F>
   std::size_t repeat_while(data<T, Rank>& value, Condition&& condition, F&& iteration,
                            loop_options const& options = {}) {

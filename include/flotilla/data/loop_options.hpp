@@ -13,9 +13,9 @@ inline namespace v0_1 {
 struct loop_options {
   /// The maximum number of iterations. At least 1.
   std::size_t most = SIZE_MAX;
-  /// How many iterations are submitted before the condition is evaluated. At least 1. A check waits
-  /// for the iterations before it, which costs one round trip to the device. So the loop may do up
-  /// to this number - 1 of iterations more than necessary.
+  /// After how many iterations the condition is evaluated. At least 1. A check waits for the value,
+  /// which costs one round trip to the device, so a small number makes short iterations slower.
+  /// With the number n, the loop may do up to n - 1 iterations more than necessary.
   std::size_t check_every = 16;
 };
 

@@ -148,10 +148,10 @@ template <class T, int Rank>
 /// all partial results; a task that writes the data discards them. If the data have no contents,
 /// the result is the combination of the partial results. At the first place of such a task, unless
 /// the data are valid on other devices only, the tasks update the data themselves, so a reduction
-/// on one device stays on this device. If other places have partial
-/// results, a host task combines them, so they are copied to the host: such reductions are meant
-/// for results that are small compared with the data from which they come. The result of a
-/// floating-point operation can depend on where the tasks ran.
+/// on one device stays on this device. If other places have partial results, a host task combines
+/// them, so they are copied to the host: such reductions are meant for results that are small
+/// compared with the data from which they come. The result of a floating-point operation can depend
+/// on where the tasks ran.
 ///
 ///     flow.submit(dot.over(n)(read(x), read(y), reduce(sum), n));
 ///

@@ -104,8 +104,9 @@ void runtime_state::shut_down(bool is_kept) noexcept {
   bool const is_poisoned = faults_.is_poisoned();
   stream_waits.finish(is_poisoned);
   traces.end();
-  // On a poisoned driver, some callables never run. Destroy these callables here.
-  if (is_poisoned) { destroy_callables(); }
+  // On a poisoned driver, some callables never run. Destroy these callables here, unless another
+  // thread may still be inside one of them.
+  if (is_poisoned && !is_kept) { destroy_callables(); }
   // Lack of host memory also poisons the runtime. Then kernels may still use the memory that is
   // freed below, so wait for the kernels. After a fault, no kernel runs any more.
   if (is_poisoned) {

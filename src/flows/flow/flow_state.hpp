@@ -27,17 +27,11 @@
 #include "flows/order/task_planner.hpp"
 #include "flows/placement/device_choice.hpp"
 #include "flows/placement/placement_text.hpp"
+#include "flows/repeat/loop_condition.hpp"
 #include "flows/waiting/host_access.hpp"
 #include "flows/waiting/obstacle_resolver.hpp"
 
 namespace flotilla::flows {
-
-/// The condition of flow::repeat_while.
-struct loop_condition {
-  detail::datum_use value;
-  std::function<bool(detail::placed_data const&)> const& goes_on;
-  std::size_t check_every;
-};
 
 /// Orders the tasks of a flow. One mutex makes the order of submissions total. While a thread holds
 /// the mutex, it waits for nothing and runs no user code: a callable that submits to the flow may

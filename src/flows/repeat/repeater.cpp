@@ -93,8 +93,8 @@ void repeater::run_plainly() {
 void repeater::check(std::uint64_t& seen) {
   if (!is_check_due()) { return; }
   since_check_ = 0;
-  detail::placed_data const value = check_->read(seen);
-  if (!check_->goes_on(value)) { left_ = 0; }
+  detail::placed_data const value = with_.read(*condition_->value.what, seen);
+  if (!condition_->goes_on(value)) { left_ = 0; }
 }
 
 std::optional<repeater::effect> repeater::run_logged(iteration_log& log) {

@@ -15,19 +15,11 @@
 #include "dispatch/runtime/runtime_state.hpp"
 #include "flows/log/iteration_log.hpp"
 #include "flows/order/task_planner.hpp"
+#include "flows/repeat/loop_condition.hpp"
 #include "flows/waiting/host_access.hpp"
 #include "flows/waiting/obstacle_resolver.hpp"
 
 namespace flotilla::flows {
-
-/// When a loop ends before all iterations are done.
-struct loop_check {
-  std::size_t every;  // iterations between two checks
-  /// Waits until the data are valid on the host. If nothing but a copy to the host was necessary,
-  /// adds the changes of data that this has caused to `seen`.
-  std::function<detail::placed_data(std::uint64_t& seen)> read;
-  std::function<bool(detail::placed_data const&)> const& goes_on;
-};
 
 /// Calls an iteration a few times, and logs what it submits. If two calls in a row have submitted
 /// the same launches and copies, with the same memory, then all later calls would do so too: the
@@ -44,11 +36,14 @@ class repeater {
     host_access const& host;
     obstacle_resolver& resolver;
     bool explains;  // whether to explain on stderr what `run` does
+    /// Waits until data are valid on the host. If nothing but a copy to the host was necessary,
+    /// adds the changes of data that this has caused to `seen`.
+    std::function<detail::placed_data(detail::datum&, std::uint64_t& seen)> read;
   };
-  /// @param check  Null: only the number of iterations matters.
+  /// @param condition  Null: only the number of iterations matters.
   repeater(parts const& with, std::function<void()> const& iteration,
-           loop_check const* check = nullptr)
-      : with_(with), iteration_(iteration), check_(check) {}
+           loop_condition const* condition)
+      : with_(with), iteration_(iteration), condition_(condition) {}
 
   /// @return the number of iterations
   std::size_t run(std::size_t count);
@@ -73,14 +68,14 @@ class repeater {
     since_check_ += iterations;
   }
   [[nodiscard]] bool is_check_due() const noexcept {
-    return check_ != nullptr && since_check_ == check_->every && left_ != 0;
+    return condition_ != nullptr && since_check_ == condition_->check_every && left_ != 0;
   }
   /// Evaluates the condition of the loop if it is time. Ends the loop if the condition is false.
-  /// @param seen  See loop_check::read.
+  /// @param seen  See parts::read.
   void check(std::uint64_t& seen);
   /// Returns how many iterations may be submitted before the next check.
   [[nodiscard]] std::size_t before_check() const noexcept {
-    return check_ == nullptr ? left_ : std::min(left_, check_->every - since_check_);
+    return condition_ == nullptr ? left_ : std::min(left_, condition_->check_every - since_check_);
   }
   /// Calls the iteration and logs it. Empty if another log is open: then the iteration was called
   /// without a log.
@@ -94,7 +89,7 @@ class repeater {
 
   parts const with_;
   std::function<void()> const& iteration_;
-  loop_check const* const check_;
+  loop_condition const* const condition_;
   std::size_t done_ = 0;         // iterations
   std::size_t left_ = 0;         // iterations
   std::size_t since_check_ = 0;  // iterations
