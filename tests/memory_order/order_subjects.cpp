@@ -138,7 +138,7 @@ add_subject const reused{"dependencies: park, launch, end and the slot's next ta
 add_subject const batches{"dependencies: resume_batched", parked_during([](three_devices& all) {
                             check(all.order.park(beside, key_of_ahead), "not parked");
                             std::vector<slot_address> runnable;
-                            all.order.resume_batched(ahead, 0, runnable);
+                            all.order.resume_batched(ahead, std::array{&runnable});
                             check(runnable == std::vector{beside}, "a task was not resumed");
                             all.launch(first_mark);
                           }),

@@ -18,23 +18,11 @@ batch_flusher::batch_flusher(parts const& with)
       run_({with.tasks, with.lanes, with.waves, with.grid_rules, with.profiles,
             with.ordered_grids}) {}
 
-void batch_flusher::flush_before(unsigned wave, flush_outcome& outcome) {
-  for (unsigned each = 0; each < wave && each < parts_.waves.count(); ++each) {
-    while (std::uint64_t const open = parts_.waves.lanes(each)) {
-      // The urgent lanes have the greatest numbers.
-      launch_open({each, static_cast<unsigned>(std::bit_width(open)) - 1}, outcome);
-      if (outcome.lost) { return; }
-    }
+void batch_flusher::flush_wave(unsigned wave, flush_outcome& outcome) {
+  while (std::uint64_t const open = outcome.lost ? 0 : parts_.waves.lanes(wave)) {
+    // The urgent lanes have the greatest numbers.
+    launch_open({wave, static_cast<unsigned>(std::bit_width(open)) - 1}, outcome);
   }
-}
-
-void batch_flusher::flush_all(flush_outcome& outcome) {
-  flush_before(open_waves::max_waves, outcome);
-}
-
-void batch_flusher::flush(batch_place where, flush_outcome& outcome) {
-  flush_before(where.wave, outcome);
-  if (parts_.waves.is_open(where)) { launch_open(where, outcome); }
 }
 
 void batch_flusher::start_again(std::span<slot_address const> tasks, flush_outcome& outcome) {
@@ -47,6 +35,7 @@ void batch_flusher::start_again(std::span<slot_address const> tasks, flush_outco
 }
 
 void batch_flusher::abandon_waves_after(unsigned wave, flush_outcome& outcome) {
+  outcome.abandoned_after = std::min(wave, outcome.abandoned_after.value_or(wave));
   for (unsigned later = wave + 1; later < parts_.waves.count(); ++later) {
     for (std::uint64_t open = parts_.waves.lanes(later); open != 0; open &= open - 1) {
       open_batch& batch = parts_.waves.at({later, static_cast<unsigned>(std::countr_zero(open))});
@@ -123,8 +112,10 @@ void batch_flusher::launch_open(batch_place where, flush_outcome& outcome) {
   } else {
     launched = launch_tasks(lane, tasks, traits, outcome);
   }
-  // Tasks of later waves may depend on a task that was not launched.
-  if (!launched && !outcome.lost) { abandon_waves_after(run_.last_wave(), outcome); }
+  if (launched) { parts_.waves.note_launched({run_.last_wave(), where.lane}, lane.last_number()); }
+  // Tasks of later waves may depend on a task that was not launched, also those that are in a wave
+  // of the run, but in another lane.
+  if (!launched && !outcome.lost) { abandon_waves_after(where.wave, outcome); }
 }
 
 }  // namespace flotilla::dispatch

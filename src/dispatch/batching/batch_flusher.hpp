@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -41,6 +42,8 @@ struct flush_outcome {
   // ended, unless the device is isolated.
   bool lost = false;
   std::vector<slot_address> unlaunched;  // if `lost`: further tasks of the batch
+  // Whether tasks of a wave were not launched, and which: tasks of later waves may depend on them.
+  std::optional<unsigned> abandoned_after;
 
   void clear() noexcept {
     refused.clear();
@@ -50,6 +53,7 @@ struct flush_outcome {
     errors.clear();
     unlaunched.clear();
     lost = false;
+    abandoned_after.reset();
   }
 };
 
@@ -75,10 +79,15 @@ class batch_flusher {
   };
   explicit batch_flusher(parts const& with);
 
-  /// Launches the open batch at `where`, after the batches of all earlier waves.
-  void flush(batch_place where, flush_outcome& outcome);
-  /// Launches all open batches.
-  void flush_all(flush_outcome& outcome);
+  /// Launches the open batch at `where`, if there is one. The batches of earlier waves must be
+  /// launched.
+  void flush(batch_place where, flush_outcome& outcome) {
+    if (parts_.waves.is_open(where)) { launch_open(where, outcome); }
+  }
+  /// Launches the open batches of one wave. Those of earlier waves must be launched.
+  void flush_wave(unsigned wave, flush_outcome& outcome);
+  /// Removes all tasks from the waves after `wave`, to be started again.
+  void abandon_waves_after(unsigned wave, flush_outcome& outcome);
   /// Launches tasks without a graph, one after another. One write marks the end of all. The lane's
   /// stream must already wait for the predecessors of the first task.
   /// @return whether all of them were launched.
@@ -91,8 +100,6 @@ class batch_flusher {
   }
 
  private:
-  /// Launches the open batches of the waves before `wave`.
-  void flush_before(unsigned wave, flush_outcome& outcome);
   /// Launches the open batch at `where`. The batches of earlier waves must be launched. If the
   /// next waves of the lane can be launched with it as one graph, launches them too.
   void launch_open(batch_place where, flush_outcome& outcome);
@@ -115,8 +122,6 @@ class batch_flusher {
   /// Launches the tasks of a batch. Returns whether all of them were launched.
   bool launch_tasks(lane& lane, std::span<slot_address const> tasks, batch_traits traits,
                     flush_outcome& outcome);
-  /// Removes all tasks from the waves after `wave`, to be started again.
-  void abandon_waves_after(unsigned wave, flush_outcome& outcome);
   /// Removes the tasks from their batch, to be started again.
   void start_again(std::span<slot_address const> tasks, flush_outcome& outcome);
   /// Launches the first tasks of `tasks` as one graph. Returns how many tasks it took from the

@@ -165,7 +165,7 @@ bool batch_flusher::launch_groups(lane& lane, batch_traits const& traits, flush_
     sample.ahead = lane.in_flight() - 1;
   };
   CUresult const answer =
-      traits.kernel == batch_traits::no_kernel || side_by_side
+      traits.kernel == batch_traits::no_kernel || side_by_side || traits.device_wait.valid()
           ? launch()
           : parts_.sampler.measured(lane, traits.kernel, tasks, launch, describe);
   if (answer != CUDA_SUCCESS) {

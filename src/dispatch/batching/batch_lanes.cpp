@@ -49,7 +49,9 @@ std::size_t batch_lanes::class_of(slot const& task) const {
   float const length_ns = profile.kernel_ns();
   bool const ordered = profile.order().prefers_order();
   float const max_lengths_ns[length_classes] = {short_kernel_ns, long_running_kernel_ns,
-                                                ordered ? max_ordered_ns : max_ns};
+                                                joint_    ? max_joint_ns
+                                                : ordered ? max_ordered_ns
+                                                          : max_ns};
   auto const found =
       std::upper_bound(std::begin(max_lengths_ns), std::end(max_lengths_ns), length_ns);
   return static_cast<std::size_t>(found - std::begin(max_lengths_ns));
@@ -64,11 +66,22 @@ void batch_lanes::note_behind(slot const& first, unsigned lane) {
   if (std::size_t const of = class_of(first); of != no_class) { shared_[first.level][of] = lane; }
 }
 
+bool batch_lanes::have_room_behind() const noexcept {
+  return std::ranges::all_of(shared_[0], [this](unsigned lane) {
+    return lane == lane_layout::no_lane || parts_.lanes[lane].in_flight() < max_shared_ahead;
+  });
+}
+
 bool batch_lanes::takes_batch(unsigned lane, slot const& task) const {
   if (!parts_.lanes[lane].has_room()) { return false; }
   std::size_t const in_flight = parts_.lanes[lane].in_flight();
   // The waves of a shared lane are launched as one graph, so the open ones do not count.
   if (shares_lane(task)) {
+    if (joint_) {
+      // Any of the open batches may become several.
+      return takes_joint_ && parts_.lanes[lane].has_room(open_waves::max_batches_of_flush +
+                                                         parts_.waves.batches_of(lane));
+    }
     bool const ordered = parts_.profiles.of(task.kernel).order().prefers_order();
     return in_flight < (ordered ? max_ordered_ahead : max_shared_ahead);
   }
@@ -109,6 +122,13 @@ unsigned batch_lanes::of_wave(unsigned wave, unended_predecessors const& before,
     is_full = is_full || !parts_.waves.is_open(where);
   }
   if (is_full) { return lane_layout::no_lane; }
+  // A task whose predecessors in open batches are all on other devices.
+  if (unsigned const shared = joint_ ? shared_by(task) : lane_layout::no_lane;
+      shared != lane_layout::no_lane) {
+    batch_place const where{wave, shared};
+    bool const takes = parts_.waves.is_open(where) ? may_join(where) : takes_batch(shared, task);
+    return takes ? shared : lane_layout::no_lane;
+  }
   // All batches of a wave wait for earlier waves, so joining another batch costs little time.
   for (std::uint64_t left = parts_.waves.lanes(wave); left != 0; left &= left - 1) {
     auto const lane = static_cast<unsigned>(std::countr_zero(left));
@@ -133,8 +153,9 @@ unsigned batch_lanes::of_grid(slot const& task) const {
 unsigned batch_lanes::joinable(std::span<end_mark const> waits, slot const& task) const {
   lane_range const range = lane_layout::launch_lanes_of(task.level);
   if (unsigned const shared = shared_by(task); shared != lane_layout::no_lane) {
-    bool const is_behind = std::all_of(waits.begin(), waits.end(),
-                                       [shared](end_mark mark) { return mark.lane() == shared; });
+    bool const is_behind =
+        joint_ || std::all_of(waits.begin(), waits.end(),
+                              [shared](end_mark mark) { return mark.lane() == shared; });
     if (is_behind && parts_.waves.is_open({0, shared}) && may_join({0, shared})) { return shared; }
   }
   unsigned of_predecessor = lane_layout::no_lane;
@@ -155,6 +176,11 @@ batch_lanes::choice batch_lanes::behind(std::span<end_mark const> waits, slot co
                                         bool alone) const {
   lane_range const range = lane_layout::launch_lanes_of(task.level);
   choice found;
+  if (unsigned const shared = joint_ && !alone ? shared_by(task) : lane_layout::no_lane;
+      shared != lane_layout::no_lane) {
+    if (!takes_batch(shared, task)) { return {.is_full = true}; }
+    return {shared, false, parts_.waves.is_open({0, shared})};
+  }
   for (end_mark const mark : waits) {
     unsigned const lane = mark.lane();
     bool const is_here = mark.device() == parts_.lanes.device() && range.contains(lane);

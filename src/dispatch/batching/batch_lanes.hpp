@@ -47,8 +47,21 @@ class batch_lanes {
     float const kernel_ns = parts_.profiles.of(kernel).kernel_ns();
     return kernel_ns != 0 && kernel_ns < short_kernel_ns;
   }
+  /// Notes whether this device is driven together with others (joint_waves). Then also longer
+  /// kernels share lanes, and their steps stay together.
+  void note_joint(bool joint) noexcept { joint_ = takes_joint_ = joint; }
+  /// Returns whether the lanes that launches with predecessors share have room for more batches.
+  [[nodiscard]] bool have_room_behind() const noexcept;
+  /// Sets whether these lanes take batches in this pass. While one of the devices has no room, none
+  /// takes any: otherwise the steps of the devices would drift apart.
+  void take_joint(bool takes) noexcept { takes_joint_ = takes; }
+  [[nodiscard]] bool takes_joint() const noexcept { return takes_joint_; }
   /// Returns whether launches like this one share a lane if they have predecessors.
   [[nodiscard]] bool shares_lane(slot const& task) const { return class_of(task) != no_class; }
+  /// Returns whether they would, if the device were driven together with others.
+  [[nodiscard]] bool may_share_jointly(slot const& task) const {
+    return can_be_in_grid(task) && parts_.profiles.of(task.kernel).kernel_ns() < max_joint_ns;
+  }
 
   /// Returns the lane of an open batch of wave 0 that this launch without predecessors can join as
   /// a part of its grid, or no_lane if there is none.
@@ -85,6 +98,9 @@ class batch_lanes {
   void note_behind(slot const& first, unsigned lane);
 
  private:
+  // Where steps wait for other devices, each lane more costs each step another wait. So kernels of
+  // up to this length share lanes then.
+  static constexpr float max_joint_ns = 500'000;
   static constexpr std::size_t length_classes = 3;
   static constexpr std::size_t no_class = length_classes;
   /// Returns the class of launches with which the launch shares a lane.
@@ -106,6 +122,8 @@ class batch_lanes {
   }
 
   parts const parts_;
+  bool joint_ = false;
+  bool takes_joint_ = false;
   std::array<unsigned, priority_levels> last_;  // by level
   // By level and by class: the lane of the last batch whose tasks have predecessors.
   std::array<std::array<unsigned, length_classes>, priority_levels> shared_;

@@ -3,6 +3,7 @@
 #include "dispatch/batching/batcher.hpp"
 
 #include <algorithm>
+#include <bit>
 
 namespace flotilla::dispatch {
 
@@ -39,6 +40,18 @@ batcher::batcher(parts const& with) : parts_(with) {
   for (unsigned level = 0; level < priority_levels; ++level) {
     filling_[level] = parts_.places.last(static_cast<priority_level>(level));
   }
+  drive_with(nullptr);
+}
+
+void batcher::drive_with(joint_waves const* joint) {
+  joint_ = joint;
+  unsigned const own = parts_.lanes.device();
+  runnable_of_.assign(joint == nullptr ? own + 1 : joint->devices(), nullptr);
+  for (unsigned i = 0; joint != nullptr && i < runnable_of_.size(); ++i) {
+    runnable_of_[i] = (*joint)[i].runnable;
+  }
+  runnable_of_[own] = &runnable_;
+  parts_.places.note_joint(joint != nullptr);
 }
 
 bool batcher::loses_in_batch(slot const& task) const {
@@ -109,47 +122,76 @@ void batcher::set_size(open_batch& batch, slot const& first, std::uint32_t max_t
   batch.max_blocks = parts_.grids.max_blocks(first, kernel_ns);
 }
 
+void batcher::resume_followers() {
+  for (unsigned wave = 0; wave < parts_.waves.count(); ++wave) {
+    for (std::uint64_t left = parts_.waves.lanes(wave); left != 0; left &= left - 1) {
+      open_batch const& batch =
+          parts_.waves.at({wave, static_cast<unsigned>(std::countr_zero(left))});
+      for (std::uint32_t i = 0; i < batch.count; ++i) { resume_parked_on(batch.tasks[i]); }
+    }
+  }
+}
+
 batcher::step batcher::follow(slot_address task, unended_predecessors const& before) {
   using kinds = step::kinds;
   slot const& one = parts_.tasks.at(task);
-  batch_place const last =
-      *std::max_element(before.open.begin(), before.open.end(),
-                        [](batch_place a, batch_place b) { return a.wave < b.wave; });
-  if (one.attributed && follows_programmatically(one, before, last)) [[unlikely]] {
-    open_batch& batch = parts_.waves.at(last);
-    batch.traits.chains = 1;
-    batch.traits.ordered = batch.traits.one_by_one = true;
-    batch.max_tasks = batch.max_chain = max_one_by_one;
-    return added(task, last);
+  if (before.elsewhere.empty()) {
+    batch_place const last =
+        *std::max_element(before.open.begin(), before.open.end(),
+                          [](batch_place a, batch_place b) { return a.wave < b.wave; });
+    if (one.attributed && follows_programmatically(one, before, last)) [[unlikely]] {
+      open_batch& batch = parts_.waves.at(last);
+      batch.traits.chains = 1;
+      batch.traits.ordered = batch.traits.one_by_one = true;
+      batch.max_tasks = batch.max_chain = max_one_by_one;
+      return added(task, last);
+    }
+    if (extends_chain(one, before, last)) {
+      open_batch& batch = parts_.waves.at(last);
+      batch_shape const& shape = parts_.profiles.of(one.kernel).shape();
+      batch.max_tasks = batch.max_chain = std::min(batch.max_chain, shape.max_chain);
+      batch.traits.chains = 1;
+      batch.traits.rows_per_completion =
+          std::min(batch.traits.rows_per_completion, shape.rows_per_completion);
+      batch.traits.ordered = true;
+      return added(task, last);
+    }
   }
-  if (extends_chain(one, before, last)) {
-    open_batch& batch = parts_.waves.at(last);
-    batch_shape const& shape = parts_.profiles.of(one.kernel).shape();
-    batch.max_tasks = batch.max_chain = std::min(batch.max_chain, shape.max_chain);
-    batch.traits.chains = 1;
-    batch.traits.rows_per_completion =
-        std::min(batch.traits.rows_per_completion, shape.rows_per_completion);
-    batch.traits.ordered = true;
-    return added(task, last);
-  }
-  unsigned const wave = last.wave + 1;
+  unsigned const wave = wave_after(before);
   // The next pass starts the task. If the waves were launched now, they would lack those of their
   // tasks that this pass has not started yet.
-  if (wave == open_waves::max_waves) { return {kinds::no_room}; }
+  if (wave >= open_waves::max_waves) { return {kinds::no_room}; }
   batch_shape const& shape = parts_.profiles.of(one.kernel).shape();
   unsigned const lane = parts_.places.of_wave(wave, before, one);
   if (lane == lane_layout::no_lane) { return {kinds::no_room}; }
   batch_place const where{wave, lane};
   parts_.waves.reach(wave);
-  open_batch& batch = parts_.waves.at(where);
   if (!parts_.waves.is_open(where)) { begin_after(where, one, shape); }
-  for (batch_place const ahead : before.open) {
-    batch.lanes_before |= open_waves::bit_of(ahead.lane);
-  }
-  for (end_mark const mark : before.launched) { unended_predecessors::add_mark(batch.marks, mark); }
+  follow_all(where, before);
   // A full batch of a later wave cannot be launched yet. `may_join` refuses further tasks.
   put(task, where);
   return {kinds::added, where};
+}
+
+unsigned batcher::wave_after(unended_predecessors const& before) noexcept {
+  unsigned wave = 0;
+  for (batch_place const ahead : before.open) { wave = std::max(wave, ahead.wave + 1); }
+  for (auto const& ahead : before.elsewhere) { wave = std::max(wave, ahead.place.wave + 1); }
+  return wave;
+}
+
+void batcher::follow_all(batch_place where, unended_predecessors const& before) {
+  open_batch& batch = parts_.waves.at(where);
+  for (batch_place const ahead : before.open) {
+    batch.lanes_before |= open_waves::bit_of(ahead.lane);
+  }
+  for (place_elsewhere const& ahead : before.elsewhere) {
+    (*joint_)[ahead.device].waves->at(ahead.place).is_awaited_elsewhere = true;
+    if (std::ranges::find(batch.before_elsewhere, ahead) == batch.before_elsewhere.end()) {
+      batch.before_elsewhere.push_back(ahead);
+    }
+  }
+  for (end_mark const mark : before.launched) { unended_predecessors::add_mark(batch.marks, mark); }
 }
 
 batcher::step batcher::add(slot_address task, std::span<end_mark const> waits, end_mark device_wait,
@@ -159,9 +201,12 @@ batcher::step batcher::add(slot_address task, std::span<end_mark const> waits, e
   batch_shape const& shape = parts_.profiles.of(one.kernel).shape();
   unsigned& filling = filling_[one.level];
   unsigned lane = lane_layout::no_lane;
-  bool const waits_here = std::all_of(waits.begin(), waits.end(), [this](end_mark mark) {
-    return mark.device() == parts_.lanes.device();
-  });
+  // In a joint pass, the tasks of a step wait together for the other devices.
+  bool const shares_wait = joint_ != nullptr && parts_.places.shares_lane(one);
+  bool const waits_here =
+      shares_wait || std::all_of(waits.begin(), waits.end(), [this](end_mark mark) {
+        return mark.device() == parts_.lanes.device();
+      });
   // Alone, the launch can wait for other devices in the lane of a predecessor too.
   if (one.dependencies != 0 && (waits_here || alone)) {
     lane = alone ? lane_layout::no_lane : parts_.places.joinable(waits, one);

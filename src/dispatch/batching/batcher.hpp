@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "dispatch/batching/batch_lanes.hpp"
+#include "dispatch/batching/joint_waves.hpp"
 #include "dispatch/batching/kernel_profiles.hpp"
 #include "dispatch/batching/open_waves.hpp"
 #include "dispatch/batching/unended_predecessors.hpp"
@@ -77,7 +78,8 @@ class batcher {
   /// @param is_only  Whether all predecessors are in this batch.
   /// @return whether the launch was added.
   [[nodiscard]] bool join_step(slot_address task, batch_place ahead, bool is_only);
-  /// Adds a launch with predecessors in open batches. It joins the chain of its predecessor, or
+  /// Adds a launch with predecessors in open batches, of this device or of others that this thread
+  /// drives too. It joins the chain of its predecessor, or
   /// goes into the wave after its predecessors.
   /// @return no_room if there are too many waves.
   [[nodiscard]] step follow(slot_address task, unended_predecessors const& before);
@@ -91,6 +93,10 @@ class batcher {
   /// Returns the tasks that were parked on a task of an open batch and can now follow that task.
   /// The caller removes them from the vector and starts them.
   [[nodiscard]] std::vector<slot_address>& runnable() noexcept { return runnable_; }
+  /// From now on, tasks may follow tasks of these devices too. Null: only those of this device.
+  void drive_with(joint_waves const* joint);
+  /// Looks again which tasks are parked on tasks of open batches, and can follow them.
+  void resume_followers();
   /// Sets how many tasks wait to be launched. Call it in each pass, before the pass takes new
   /// tasks.
   void set_waiting(std::size_t tasks) noexcept { waiting_ = tasks; }
@@ -107,6 +113,8 @@ class batcher {
   bool put(slot_address task, batch_place where);
   /// The same without an update of the traits of the batch, which must be open.
   bool put_like_others(slot_address task, open_batch& batch, batch_place where);
+  /// Makes the tasks runnable that are parked on a task of an open batch.
+  void resume_parked_on(slot_address task);
   /// Updates the traits of the batch for a launch that is added to it.
   void join(open_batch& batch, slot const& task) const;
   [[nodiscard]] step added(slot_address task, batch_place where) {
@@ -128,7 +136,15 @@ class batcher {
   /// Begins an open batch whose tasks have predecessors.
   void begin_after(batch_place where, slot const& first, batch_shape const& shape);
 
+  /// Returns the wave after all of these predecessors.
+  [[nodiscard]] static unsigned wave_after(unended_predecessors const& before) noexcept;
+  /// Notes that the batch at `where` runs after the predecessors.
+  void follow_all(batch_place where, unended_predecessors const& before);
+
   parts const parts_;
+  joint_waves const* joint_ = nullptr;
+  // Where resumed tasks go, by device.
+  std::vector<std::vector<slot_address>*> runnable_of_;
   // By level: the lane of the open batch that takes launches of any kernel.
   std::array<unsigned, priority_levels> filling_;
   std::size_t waiting_ = 0;

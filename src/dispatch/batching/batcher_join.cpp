@@ -70,12 +70,16 @@ bool batcher::put_like_others(slot_address task, open_batch& batch, batch_place 
   one.batched.store(batch_mark::of(parts_.lanes.device(), where), std::memory_order_relaxed);
   batch.tasks[batch.count++] = task;
   batch.blocks += blocks_of(one);
-  // acquire: pairs with the release in park
-  std::uint64_t const successors = one.successors.load(std::memory_order_acquire);
-  if (successor_word::is_task(successor_word::head(successors))) {
-    parts_.order.resume_batched(task, parts_.lanes.device(), runnable_);
-  }
+  resume_parked_on(task);
   return !batch.has_room();
+}
+
+void batcher::resume_parked_on(slot_address task) {
+  // acquire: pairs with the release in park
+  std::uint64_t const successors = parts_.tasks.at(task).successors.load(std::memory_order_acquire);
+  if (successor_word::is_task(successor_word::head(successors))) {
+    parts_.order.resume_batched(task, runnable_of_);
+  }
 }
 
 }  // namespace flotilla::dispatch

@@ -24,7 +24,7 @@ constexpr float max_ordered_run_ns = 1'000'000;
 bool is_plain_grid(open_batch const& batch) noexcept {
   batch_traits const& traits = batch.traits;
   return traits.all_in_grids && !traits.ordered && !traits.one_by_one &&
-         !traits.device_wait.valid() && (traits.one_form || batch.kernel_ns < short_kernel_ns);
+         (traits.one_form || batch.kernel_ns < short_kernel_ns);
 }
 
 }  // namespace
@@ -44,12 +44,15 @@ float grid_run::length_ns(open_batch const& batch) const {
 bool grid_run::continues(batch_place next, size const& ahead) const {
   if (!parts_.waves.is_open(next)) { return false; }
   open_batch const& batch = parts_.waves.at(next);
+  bool const is_awaited = parts_.waves.at({next.wave - 1, next.lane}).is_awaited_elsewhere;
   bool const waits_for_others =
+      !batch.before_elsewhere.empty() ||
       (batch.lanes_before & ~open_waves::bit_of(next.lane)) != 0 ||
       std::any_of(batch.marks.begin(), batch.marks.end(), [&](end_mark mark) {
         return mark.device() != parts_.lanes.device() || mark.lane() != next.lane;
       });
-  return !waits_for_others && is_plain_grid(batch) && has_room(batch, ahead);
+  return !is_awaited && !waits_for_others && !batch.traits.device_wait.valid() &&
+         is_plain_grid(batch) && has_room(batch, ahead);
 }
 
 bool grid_run::has_room(open_batch const& next, size const& ahead) const {
@@ -72,6 +75,8 @@ bool grid_run::begins_order(batch_place where) {
   if (parts_.order == order_use::never || !parts_.waves.is_open(next)) { return false; }
   open_batch const& first = parts_.waves.at(where);
   slot const& form = parts_.tasks.at(first.tasks[0]);
+  // An ordered grid cannot begin with a wait for another device, nor end in parts for it.
+  if (first.traits.device_wait.valid() || first.is_awaited_elsewhere) { return false; }
   if (!have_one_form(first, parts_.waves.at(next)) || !parts_.policy.can_be_ordered(form)) {
     return false;
   }

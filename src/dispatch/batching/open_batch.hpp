@@ -32,12 +32,16 @@ struct open_batch {
   bool may_grow = false;
   std::vector<end_mark> marks;     // launched predecessors for which the lane's stream must wait
   std::uint64_t lanes_before = 0;  // other lanes whose open batches of earlier waves must end first
+  // The open batches of other devices that must end first (joint_waves).
+  std::vector<place_elsewhere> before_elsewhere;
+  // Whether tasks of other devices follow tasks of the batch. Then it should end soon.
+  bool is_awaited_elsewhere = false;
   batch_traits traits;
 
   [[nodiscard]] bool has_room() const noexcept {
     return count < max_tasks && (!traits.grids || blocks < max_blocks);
   }
-  /// Removes the tasks, and keeps the memory of `marks`.
+  /// Removes the tasks, and keeps the memory of the vectors.
   void reset() noexcept {
     count = 0;
     blocks = 0;
@@ -46,6 +50,8 @@ struct open_batch {
     may_grow = false;
     marks.clear();
     lanes_before = 0;
+    before_elsewhere.clear();
+    is_awaited_elsewhere = false;
     // Otherwise a second flush of the empty batch would count its device-side wait again.
     traits.device_wait = {};
     traits.grids = traits.all_in_grids = traits.one_form = false;

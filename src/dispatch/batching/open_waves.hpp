@@ -3,6 +3,7 @@
 #pragma once
 // The open batches of one device.
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdint>
@@ -17,7 +18,8 @@ namespace flotilla::dispatch {
 /// The open batches form *waves*. All predecessors of the tasks in wave 0 are launched. A task in
 /// any later wave has a predecessor in an open batch of an earlier wave. Waves are launched in
 /// their order, so the lane of a batch can wait for batches of earlier waves. One wave has at most
-/// one open batch for each lane, and successive waves in one lane need no wait.
+/// one open batch for each lane, and successive waves in one lane need no wait. A wave without
+/// batches can be before other waves, if tasks follow tasks of other devices (joint_waves).
 ///
 /// Threads: only the holder of the device's lease.
 class open_waves {
@@ -62,11 +64,22 @@ class open_waves {
   /// The number of open batches that begin with a wait for another device.
   [[nodiscard]] std::uint32_t device_waits() const noexcept { return device_waits_; }
 
-  /// Makes the wave `wave` usable, which must be below max_waves and at most `count`.
+  /// Notes that the batch at `where` was launched, and got this number in its lane.
+  void note_launched(batch_place where, std::uint64_t number) noexcept {
+    waves_[where.wave]->numbers[where.lane] = number;
+  }
+  /// Returns the number of the batch that was launched last at this place.
+  [[nodiscard]] std::uint64_t number(batch_place where) const noexcept {
+    return waves_[where.wave]->numbers[where.lane];
+  }
+
+  /// Makes the wave `wave` usable, which must be below max_waves.
   /// @throws std::bad_alloc
   void reach(unsigned wave);
   /// Marks the batch as open. Its traits must not change any more.
   void open(batch_place where) noexcept;
+  /// Makes the open batch begin with a wait for another device.
+  void wait_on_device(batch_place where, end_mark what) noexcept;
   /// Closes the batch and empties it. Its tasks remain in the array until the next task is added.
   void close(batch_place where) noexcept;
   /// Closes all batches of the waves after `wave`.
@@ -75,6 +88,7 @@ class open_waves {
  private:
   struct open_wave {
     std::array<open_batch, lane_layout::first_callable> batches;
+    std::array<std::uint64_t, lane_layout::first_callable> numbers{};  // see note_launched
     std::uint64_t open = 0;  // the set of lanes whose batch has tasks
   };
   std::vector<std::unique_ptr<open_wave>> waves_;  // the first `count_` are in use
@@ -108,14 +122,20 @@ inline bool open_waves::fill_a_run() const noexcept {
 }
 
 inline void open_waves::reach(unsigned wave) {
-  if (wave == waves_.size()) { waves_.push_back(std::make_unique<open_wave>()); }
-  if (wave == count_) { ++count_; }
+  while (wave >= waves_.size()) { waves_.push_back(std::make_unique<open_wave>()); }
+  count_ = std::max(count_, wave + 1);
 }
 
 inline void open_waves::open(batch_place where) noexcept {
   if (is_open(where)) { return; }
   waves_[where.wave]->open |= bit_of(where.lane);
   if (at(where).traits.device_wait.valid()) { ++device_waits_; }
+}
+
+inline void open_waves::wait_on_device(batch_place where, end_mark what) noexcept {
+  end_mark& waits = at(where).traits.device_wait;
+  if (!waits.valid() && what.valid()) { ++device_waits_; }
+  if (what.valid()) { waits = what; }
 }
 
 inline void open_waves::close(batch_place where) noexcept {
@@ -127,7 +147,7 @@ inline void open_waves::close(batch_place where) noexcept {
 
 inline void open_waves::close_after(unsigned wave) noexcept {
   while (count_ > wave + 1) {
-    std::uint64_t const open = waves_[count_ - 1]->open;
+    std::uint64_t const open = waves_[count_ - 1]->open;  // not empty, as `close` sees to
     close({count_ - 1, static_cast<unsigned>(std::countr_zero(open))});
   }
 }

@@ -15,15 +15,24 @@ namespace flotilla::dispatch {
 struct unended_predecessors {
   std::vector<end_mark> launched;  // at most one for each lane: the last mark
   std::vector<batch_place> open;   // the open batches of this device that contain predecessors
+  // The same of other devices that this thread drives (joint_waves).
+  std::vector<place_elsewhere> elsewhere;
 
   void clear() noexcept {
     launched.clear();
     open.clear();
+    elsewhere.clear();
   }
+  [[nodiscard]] bool any_open() const noexcept { return !open.empty() || !elsewhere.empty(); }
   void add_launched(end_mark mark) { add_mark(launched, mark); }
   void add_open(batch_place place) {
     // The last entry is the most likely one.
     if (std::find(open.rbegin(), open.rend(), place) == open.rend()) { open.push_back(place); }
+  }
+  void add_elsewhere(place_elsewhere const& place) {
+    if (std::find(elsewhere.rbegin(), elsewhere.rend(), place) == elsewhere.rend()) {
+      elsewhere.push_back(place);
+    }
   }
   /// Adds `mark` to marks of which each lane has at most one.
   static void add_mark(std::vector<end_mark>& marks, end_mark mark) {

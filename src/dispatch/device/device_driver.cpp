@@ -71,14 +71,17 @@ device_driver::device_driver(parts const& with)
       callables_({with.shared, with.own.context, with.own.gate, lanes_, before_, device_waits_,
                   reporter_, committer_}),
       events_(with.shared, with.own.context, reporter_),
+      wave_flusher_({with.shared, with.index, waves_, profiles_, batches_, flusher_, device_waits_,
+                     reporter_}),
       starter_({with.shared, lanes_, filling_, before_, waves_, profiles_, batch_lanes_, batches_,
-                flusher_, device_waits_, copies_, engine_batches_, kernel_copies_, replays_,
-                chunks_, callables_, events_, reporter_}),
+                wave_flusher_, device_waits_, copies_, engine_batches_, kernel_copies_, replays_,
+                chunks_, callables_, events_, reporter_, with.contexts.size() > 1}),
       intake_({with.shared, with.inbound, lanes_, batches_, starter_}),
       containment_({with.shared, with.own.context, page_, lanes_, streams_, launcher_, grids_,
                     sampler_, staged_, callables_, events_, reporter_, late_, starter_}),
       memory_(with.own.context),
-      frees_({with.shared, with.own.context, lanes_, with.devices, memory_, reporter_}) {
+      frees_({with.shared, with.own.context, lanes_, with.devices, memory_, reporter_}),
+      joint_(with.devices, with.contexts.size(), *this) {
   try {
     memory_.create();
     staged_.create();

@@ -25,12 +25,14 @@
 #include "dispatch/device/failure_reporter.hpp"
 #include "dispatch/device/helper.hpp"
 #include "dispatch/device/intake.hpp"
+#include "dispatch/device/joint_pass.hpp"
 #include "dispatch/device/kernel_copies.hpp"
 #include "dispatch/device/memory_ops.hpp"
 #include "dispatch/device/predecessors.hpp"
 #include "dispatch/device/replayer.hpp"
 #include "dispatch/device/staged_copies.hpp"
 #include "dispatch/device/task_starter.hpp"
+#include "dispatch/device/wave_flusher.hpp"
 #include "dispatch/lane/filling_launches.hpp"
 
 namespace flotilla::dispatch {
@@ -101,22 +103,21 @@ class device_driver {
   void destroy_resources() noexcept;
 
  private:
+  friend class joint_pass;
   // Defined in pass.cpp:
   bool run_passes(context::lease& lease, helper_filter filter, stop_predicate const& stop);
   bool pass(helper_filter filter, stop_predicate const& stop);
+  /// The first step of a pass: ends tasks, and takes and starts tasks. The context must be current.
+  bool begin_pass();
+  /// The last step of a pass: notes whether work is left.
+  void end_pass() noexcept;
   bool end_completed();
-  /// Calls `action` and returns its result. If `action` throws std::bad_alloc, poisons the runtime
-  /// and returns false.
-  template <class Action>
-  bool poison_if_out_of_memory(Action const& action);
   /// If a batch of this device has a device-side wait, polls for new work for up to 10 us. A
   /// successor of that batch will probably arrive within microseconds, so it is better to keep the
   /// lease than to release it. @return whether another pass would find work.
   [[nodiscard]] bool expect_next_hop(context::lease const& lease, stop_predicate const& stop);
   void end_batch(lane const& lane, lane::batch const& batch,
                  std::chrono::steady_clock::duration took, slot_returns& returns);
-  /// Notes for a trace that this thread has driven the device since `begun`.
-  void note_drive(std::chrono::steady_clock::time_point begun) noexcept;
   /// Fails every task that waits for this device, because the context cannot be made current.
   bool fail_all(std::shared_ptr<failure const> const& why);
 
@@ -152,11 +153,13 @@ class device_driver {
   chunk_starter chunks_;
   callable_runner callables_;
   event_waits events_;
+  wave_flusher wave_flusher_;
   task_starter starter_;
   intake intake_;
   containment containment_;
   device_memory memory_;
   deferred_free frees_;
+  joint_pass joint_;
 };
 
 }  // namespace flotilla::dispatch

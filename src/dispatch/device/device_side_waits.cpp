@@ -17,10 +17,6 @@ constexpr std::uint32_t max_device_waits = 8;
 // a waiting stream occupies no multiprocessor.
 constexpr std::uint64_t max_batches_ahead = 2;
 constexpr std::chrono::seconds max_callable_delay{1};
-// If this many tasks already wait for room, no further task is held back. A chain has only one
-// runnable task at a time, so these tasks belong to several chains. Holding back another task would
-// delay the tasks of other chains.
-constexpr std::size_t max_kept = 4;
 
 }  // namespace
 
@@ -29,10 +25,11 @@ bool device_side_waits::supported_by_device() const {
   if (!settings.device_side_waits.value_or(true)) { return false; }
   if (parts_.devices < 2 || parts_.functions.spin == nullptr) { return false; }
   // No device-side waits in a context that flotilla does not own, because other code may launch any
-  // kernel in it. No device-side waits on a part of a GPU, because the part has room for only few
-  // blocks.
+  // kernel in it, and none if the number of multiprocessors is not known, or is too small.
   context_source const source = settings.context.value_or(context_source::owned());
-  if (source.kind != context_source::kinds::owned || settings.exec_affinity) { return false; }
+  bool const is_own =
+      source.kind == context_source::kinds::owned || source.kind == context_source::kinds::green;
+  if (!is_own || settings.exec_affinity || max_count() == 0) { return false; }
   // A kernel that waits for an isolated device would wait forever if that device is lost.
   if (parts_.context.api().recovery != nullptr) { return false; }
   return !ends_long_kernels(parts_.context);
@@ -56,10 +53,6 @@ void device_side_waits::begin_pass() {
     CUfunction const function = kernels[kernels_seen_].functions[parts_.lanes.device()];
     allowed_ = !may_need_clusters(parts_.context, function);
   }
-  if (!any()) { return; }
-  auto const now = std::chrono::steady_clock::now();
-  passes_are_frequent_ =
-      now - std::exchange(last_pass_, now) < parts_.shared.tuned.device_wait_turnover / 5;
 }
 
 std::uint32_t device_side_waits::max_count() const noexcept {
@@ -78,12 +71,13 @@ bool device_side_waits::callables_may_run() const {
                     std::chrono::steady_clock::now() - *disabled_since_ > max_callable_delay);
 }
 
-end_mark device_side_waits::near_wait(std::span<end_mark const> waits) const noexcept {
+end_mark device_side_waits::near_wait(std::span<end_mark const> waits,
+                                      std::uint64_t max_batches) const noexcept {
   for (end_mark const mark : waits) {
     if (mark.device() == parts_.lanes.device()) { continue; }
     if (parts_.shared.board.event_of(mark) != nullptr) { continue; }  // no device writes its number
     std::uint64_t const reached = parts_.shared.board.number(mark);
-    if (reached < mark.number() && reached + max_batches_ahead >= mark.number()) { return mark; }
+    if (reached < mark.number() && reached + max_batches >= mark.number()) { return mark; }
   }
   return {};
 }
@@ -93,22 +87,17 @@ end_mark device_side_waits::choose(std::span<end_mark const> waits,
   // The duration of a kernel cannot be measured in a batch with a device-side wait. So a kernel
   // gets a device-side wait only after its duration is known.
   if (profile.kernel_ns() == 0 || !allowed_.value_or(false)) { return {}; }
-  end_mark const near = near_wait(waits);
+  end_mark const near = near_wait(waits, max_batches_ahead);
   bool const has_room =
       near.valid() && count() < max_count() && context::live_contexts() == parts_.devices;
   return has_room ? near : end_mark{};
 }
 
-bool device_side_waits::should_keep(slot const& task, std::span<end_mark const> waits,
-                                    std::size_t waiting) const {
-  // Hold back neither urgent tasks nor tasks with several end marks to wait for. A spin kernel
-  // waits for only one mark. The stream would still have to wait for the other marks, so holding
-  // back a task with several marks gains little.
-  if (!any() || task.level != 0 || waits.size() != 1 || !allowed_.value_or(false)) { return false; }
-  if (count() < max_count() || waiting >= max_kept) { return false; }
-  auto const since_end = std::chrono::steady_clock::now() - last_end_;
-  return since_end < parts_.shared.tuned.device_wait_turnover && passes_are_frequent_ &&
-         parts_.profiles.of(task.kernel).kernel_ns() != 0 && near_wait(waits).valid();
+end_mark device_side_waits::choose_in_turn(std::span<end_mark const> waits,
+                                           kernel_profile const& profile) const {
+  bool const may_wait = profile.kernel_ns() != 0 && allowed_.value_or(false) &&
+                        context::live_contexts() == parts_.devices;
+  return may_wait ? near_wait(waits, lane::max_batches) : end_mark{};
 }
 
 }  // namespace flotilla::dispatch

@@ -56,24 +56,40 @@ bool intake::has_more_urgent(priority_level level) {
 }
 
 std::size_t intake::queued() const noexcept {
-  std::size_t sum = 0;
+  std::size_t sum = held().size();
   for (auto const& box : own_.boxes) { sum += box->size(); }
   return sum;
 }
 
-bool intake::has_left_some() const noexcept { return any_has_tasks(own_.boxes); }
+bool intake::has_left_some() const noexcept { return !held().empty() || any_has_tasks(own_.boxes); }
 
 bool intake::has_room(priority_level level) const noexcept {
   return parts_.lanes.has_room(level) && parts_.starter.waiting().at(level).size() < quantum;
 }
 
-bool intake::take_inboxes() {
+void intake::begin_take() {
   parts_.inbound.inboxes().refresh(own_);
   std::size_t waiting = parts_.starter.waiting().size();
   for (auto const& box : own_.boxes) { waiting += box->size(); }
   parts_.batches.set_waiting(waiting);
   parts_.starter.expect(waiting);
   ++own_.next;
+}
+
+bool intake::take_in_turn() {
+  begin_take();
+  auto const boxes = own_.at(0);
+  for (std::size_t i = 0; i < boxes.size() && held().empty(); ++i) {
+    first_held_ = 0;
+    end_held_ = boxes[(own_.next + i) % boxes.size()]->pop(held_.data(), quantum);
+  }
+  if (held().empty() || !has_room(0)) { return false; }
+  first_held_ += parts_.starter.start_all(held(), true);
+  return true;
+}
+
+bool intake::take_urgent() {
+  begin_take();
   bool moved = false;
   // Visit every level, even a level without inboxes, because tasks of that level may still wait for
   // room.
@@ -81,6 +97,11 @@ bool intake::take_inboxes() {
     moved = take_inboxes(level) || moved;
   }
   parts_.starter.flush_urgent();
+  return moved;
+}
+
+bool intake::take_inboxes() {
+  bool const moved = take_urgent();
   return take_inboxes(0) || moved;
 }
 
@@ -88,6 +109,11 @@ bool intake::take_inboxes(priority_level level) {
   // Start the tasks that wait for room first. Otherwise newer tasks would overtake the waiting
   // tasks again and again.
   bool moved = parts_.starter.retry_waiting(level);
+  if (level == 0 && !held().empty()) {
+    parts_.starter.start_all(held());
+    first_held_ = end_held_ = 0;
+    moved = true;
+  }
   auto const boxes = own_.at(level);
   bool has_orphans = false;
   for (std::size_t i = 0; i < boxes.size() && has_room(level); ++i) {
@@ -210,6 +236,8 @@ void intake::take_everything(std::vector<slot_address>& tasks, bool shared_too) 
     tasks.push_back(next);
     next = parts_.shared.tasks.at(next).next_parked.load(std::memory_order_relaxed);
   }
+  tasks.insert(tasks.end(), held().begin(), held().end());
+  first_held_ = end_held_ = 0;
   parts_.inbound.inboxes().refresh(own_);
   for (auto const& box : own_.boxes) { empty(*box, tasks); }
   if (!shared_too) { return; }

@@ -7,6 +7,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "dispatch/device/task_starter.hpp"
@@ -34,6 +35,12 @@ class intake {
   /// Starts the tasks that wait for room, and takes and starts up to 64 tasks from each inbox. The
   /// most urgent level comes first. Launches urgent tasks before reading the inboxes of level 0.
   bool take_inboxes();
+  /// The same for the levels above 0 only.
+  bool take_urgent();
+  /// The same for level 0 in a joint pass: takes and starts up to 64 tasks, until one of them is
+  /// parked on a task of another device. That device's tasks must be taken first, or most tasks
+  /// would be parked.
+  bool take_in_turn();
   /// Takes and starts up to 256 tasks from each inbox of the shared queue, as many as this device
   /// has room for.
   bool pull_shared();
@@ -65,6 +72,11 @@ class intake {
   [[nodiscard]] bool has_shared_room() const noexcept;
   [[nodiscard]] bool inboxes_have_above(priority_level level) const noexcept;
   bool take_inboxes(priority_level level);
+  /// Updates the lists of inboxes, and tells the batcher how many tasks wait.
+  void begin_take();
+  [[nodiscard]] std::span<slot_address const> held() const noexcept {
+    return std::span{held_}.first(end_held_).subspan(first_held_);
+  }
   bool pull_shared(priority_level level, bool& left, bool& has_orphans);
   /// Takes tasks out of a claimed inbox of the shared queue, as many as this device has room for.
   /// They are in `popped_`. @return their number.
@@ -83,7 +95,11 @@ class intake {
   inbox_registry::view own_;
   inbox_registry::view shared_;
   std::array<slot_address, shared_quantum> popped_{};  // scratch memory
-  std::atomic<std::uint64_t> pulled_{0};               // written by the holder of the lease
+  // Tasks that take_in_turn has taken and not started. They come before those in the inboxes.
+  std::array<slot_address, quantum> held_{};
+  std::size_t first_held_ = 0;
+  std::size_t end_held_ = 0;
+  std::atomic<std::uint64_t> pulled_{0};  // written by the holder of the lease
 };
 
 }  // namespace flotilla::dispatch

@@ -30,7 +30,20 @@ constexpr microseconds max_drain_beside_others{100};
 constexpr microseconds max_drain{1000};
 constexpr microseconds max_hop_wait{10};
 constexpr int polls_between_checks = 8;
-constexpr int max_late_intakes = 8;
+
+/// Calls `action` and returns its result. If `action` throws std::bad_alloc, poisons the runtime
+/// and returns false.
+template <class Action>
+bool poison_if_out_of_memory(fault_monitor& faults, Action const& action) {
+  try {
+    return action();
+  } catch (std::bad_alloc const&) {
+    // `action` may have lost tasks that it had taken from a queue. Threads that wait for these
+    // tasks would wait forever if the runtime were not poisoned.
+    faults.note_out_of_memory();
+    return false;
+  }
+}
 
 }  // namespace
 
@@ -41,19 +54,8 @@ bool device_driver::drain(context::lease& lease, helper_filter filter, stop_pred
       parts_.shared.reclaimer.empty()) {
     return retire();
   }
-  return poison_if_out_of_memory([&] { return run_passes(lease, filter, stop); });
-}
-
-template <class Action>
-bool device_driver::poison_if_out_of_memory(Action const& action) {
-  try {
-    return action();
-  } catch (std::bad_alloc const&) {
-    // `action` may have lost tasks that it had taken from a queue. Threads that wait for these
-    // tasks would wait forever if the runtime were not poisoned.
-    parts_.shared.faults.note_out_of_memory();
-    return false;
-  }
+  return poison_if_out_of_memory(parts_.shared.faults,
+                                 [&] { return run_passes(lease, filter, stop); });
 }
 
 bool device_driver::run_passes(context::lease& lease, helper_filter filter,
@@ -64,7 +66,7 @@ bool device_driver::run_passes(context::lease& lease, helper_filter filter,
     return fail_all(parts_.shared.lost.failure_of(parts_.index));
   }
   try {
-    context::current_scope const scope{lease};
+    joint_pass::drain const drain{joint_};
     auto const begun = clock::now();
     bool const was_traced = parts_.shared.trace.active();
     while (true) {
@@ -76,11 +78,18 @@ bool device_driver::run_passes(context::lease& lease, helper_filter filter,
       }
       if (!passed && !expect_next_hop(lease, stop)) { break; }
       auto const elapsed = clock::now() - begun;
-      if (lease.wanted() || (stop && stop()) || elapsed > max_drain) { break; }
+      if (joint_.must_yield() || lease.wanted() || (stop && stop()) || elapsed > max_drain) {
+        break;
+      }
       bool const others_wait = !staged_.empty() || parts_.devices.other_work_pending(*this);
       if (elapsed > max_drain_beside_others && others_wait) { break; }
     }
-    if (was_traced && moved) [[unlikely]] { note_drive(begun); }
+    if (was_traced && moved) [[unlikely]] {
+      trace_.note_drive(begun);
+      trace_.note_counters({.queued = intake_.queued() + starter_.waiting().size(),
+                            .in_flight = lanes_.launches_in_flight(),
+                            .memory = memory_.held()});
+    }
   } catch (driver_error const& why) {
     // The context cannot be made current, so the tasks that wait for this device can never run.
     reporter_.note(static_cast<CUresult>(why.status()));
@@ -99,29 +108,21 @@ bool device_driver::replace_if_lost() {
     return false;
   }
   parts_.inbound.set_backlog(true);  // the tasks that start again, or the next attempt
-  return poison_if_out_of_memory([this] { return containment_.run([this] { end_completed(); }); });
-}
-
-void device_driver::note_drive(clock::time_point begun) noexcept {
-  trace_.note_drive(begun);
-  trace_.note_counters({.queued = intake_.queued() + starter_.waiting().size(),
-                        .in_flight = lanes_.launches_in_flight(),
-                        .memory = memory_.held()});
+  return poison_if_out_of_memory(parts_.shared.faults,
+                                 [this] { return containment_.run([this] { end_completed(); }); });
 }
 
 bool device_driver::expect_next_hop(context::lease const& lease, stop_predicate const& stop) {
   if (!device_waits_.any() || parts_.shared.single_threaded) { return false; }
-  bool const has_kept = starter_.has_kept();
   // The last pass left work that waits for room or completions, not for new tasks. So polling for
   // new tasks would not help.
-  if (parts_.inbound.has_backlog() && !has_kept) { return false; }
+  if (parts_.inbound.has_backlog()) { return false; }
   auto const until = clock::now() + max_hop_wait;
   while (clock::now() < until) {
     for (int i = 0; i < polls_between_checks; ++i) {
-      if (parts_.inbound.is_announced()) { return true; }
+      if (parts_.inbound.is_announced() || joint_.is_announced()) { return true; }
       base::pause();
     }
-    if (has_kept && lanes_.any_done()) { return true; }
     if (lease.wanted() || (stop && stop()) || parts_.devices.other_work_pending(*this)) {
       return false;
     }
@@ -129,10 +130,8 @@ bool device_driver::expect_next_hop(context::lease const& lease, stop_predicate 
   return false;
 }
 
-bool device_driver::pass(helper_filter filter, stop_predicate const& stop) {
+bool device_driver::begin_pass() {
   parts_.inbound.begin_pass();
-  bool const had_kept = starter_.has_kept();
-  starter_.forget_kept();
   device_waits_.begin_pass();
   if (parts_.shared.faults.is_poisoned()) {
     parts_.inbound.set_backlog(false);
@@ -145,41 +144,54 @@ bool device_driver::pass(helper_filter filter, stop_predicate const& stop) {
   moved = late_.poll() || moved;
   moved = end_waits_.poll([this](slot_address task) { starter_.start(task); }) || moved;
   sampler_.sample();
-  // Start held-back tasks before requeued tasks. Otherwise the next tasks of other chains would
-  // always overtake the held-back tasks.
-  if (had_kept) { moved = starter_.retry_waiting(0) || moved; }
   std::vector<slot_address> const kept = std::exchange(replays_.out_of_turn(), {});
   for (slot_address const task : kept) { starter_.start(task); }
   moved = replays_.out_of_turn().size() < kept.size() || moved;
   moved = intake_.take_requeued() || moved;
-  moved = intake_.take_inboxes() || moved;
-  moved = intake_.pull_shared() || moved;
+  // In a joint pass, joint_pass takes the other tasks, in turn from all devices.
+  if (wave_flusher_.is_joint()) {
+    moved = intake_.take_urgent() || moved;
+    if (batch_lanes_.takes_joint()) { moved = starter_.retry_waiting(0) || moved; }
+  } else {
+    moved = intake_.take_inboxes() || moved;
+  }
+  return intake_.pull_shared() || moved;
+}
+
+bool device_driver::pass(helper_filter filter, stop_predicate const& stop) {
+  bool const is_usable = !parts_.shared.faults.is_poisoned();
+  joint_.invite();
+  if (joint_.must_yield()) { return false; }
+  bool moved = begin_pass();
+  if (!is_usable) { return false; }
+  moved = joint_.begin() || moved;
   // One launch takes as long as several submits. So look for tasks that have arrived during this
   // pass, and launch all new tasks together.
-  auto const may_take_more = [this] {
-    return (waves_.lanes() != 0 || !engine_batches_.empty()) && !waves_.fill_a_run();
-  };
-  for (int i = 0; i < max_late_intakes && may_take_more(); ++i) {
-    if (!intake_.take_inboxes()) { break; }
-  }
-  starter_.flush_all();
+  moved = joint_.take_more() || moved;
+  joint_.flush_all();
+  joint_.end();
   if (reporter_.is_device_lost()) [[unlikely]] { return moved; }
+  if (!callables_.empty()) { joint_.leave(); }
   moved = callables_.run(filter, [this](priority_level level) {
     return intake_.has_more_urgent(level);
   }) || moved;
   moved = staged_.progress(stop) || moved;
   if (!parts_.shared.turns.involve(parts_.index)) { frees_.run_in_pass(); }
+  end_pass();
+  return moved;
+}
+
+void device_driver::end_pass() noexcept {
   bool const has_work_left = !starter_.waiting().empty() || !replays_.out_of_turn().empty() ||
                              !callables_.empty() || callables_.has_failures() || !staged_.empty() ||
                              !events_.empty() || !late_.empty() || !end_waits_.empty() ||
                              lanes_.counts().status_batches != 0 || intake_.has_left_some();
   parts_.inbound.set_backlog(has_work_left);
   lanes_.publish_busy();
-  return moved;
 }
 
 bool device_driver::retire() {
-  return poison_if_out_of_memory([this] { return end_completed(); });
+  return poison_if_out_of_memory(parts_.shared.faults, [this] { return end_completed(); });
 }
 
 bool device_driver::end_completed() {
@@ -221,7 +233,6 @@ void device_driver::end_batch(lane const& lane, lane::batch const& batch, clock:
       parts_.shared.ends.end(task, callables_.take_failure(task));
     }
   }
-  if (batch.waits_on_device) { device_waits_.note_ended(clock::now()); }
   if (batch.carrier != nullptr) { launcher_.give_back(*batch.carrier); }
   grids_.give_back(batch);
   if (shared_tasks != 0) { parts_.shared.shared.share(parts_.index).adapt(took); }

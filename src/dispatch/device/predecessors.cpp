@@ -9,15 +9,19 @@ namespace flotilla::dispatch {
 
 namespace {
 
-/// Returns the batch_mark of the predecessor if it is in an open batch of the device, else 0.
-std::uint32_t mark_of(slot const& before, std::uint32_t generation, unsigned device) {
+/// Returns the batch_mark of the predecessor if it is in an open batch, else 0. Means nothing if
+/// another thread drives the device of the batch.
+std::uint32_t mark_of(slot const& before, std::uint32_t generation) {
   // acquire: pairs with the release in open_slot. The slot holds the predecessor until the
   // predecessor ends, and only this thread ends tasks of its open batches.
   generation_word const word{before.generation.load(std::memory_order_acquire)};
   std::uint32_t const mark = before.batched.load(std::memory_order_relaxed);
-  bool const is_here = static_cast<std::uint32_t>(word.generation()) == generation &&
-                       batch_mark::is_on(mark, device);
-  return is_here ? mark : 0;
+  return static_cast<std::uint32_t>(word.generation()) == generation ? mark : 0;
+}
+/// The same for an open batch of this device.
+std::uint32_t mark_of(slot const& before, std::uint32_t generation, unsigned device) {
+  std::uint32_t const mark = mark_of(before, generation);
+  return batch_mark::is_on(mark, device) ? mark : 0;
 }
 
 }  // namespace
@@ -50,6 +54,15 @@ bool predecessors::is_batched_here(task_key key, unended_predecessors& found) co
   return mark != 0;
 }
 
+bool predecessors::is_batched_elsewhere(task_key key, unended_predecessors& found) {
+  if (!may_join_ || joint_ == nullptr) { return false; }
+  std::uint32_t const mark = mark_of(shared_.tasks.at(key.slot), key.generation);
+  if (mark == 0 || !joint_->contains(batch_mark::device(mark))) { return false; }
+  note_followed(batch_mark::device(mark));
+  found.add_elsewhere({batch_mark::device(mark), batch_mark::place(mark)});
+  return true;
+}
+
 bool predecessors::are_batched_here(slot const& task, unended_predecessors& found) const {
   std::uint32_t last = 0;  // predecessors are often in the same batch
   for (std::size_t i = 0; i < task.dependencies; ++i) {
@@ -72,8 +85,14 @@ resolution predecessors::resolve_one(slot_address task, task_key key, bool may_f
     // A poisoned driver launches no tasks. Every open task counts as ended, so do not park this
     // task.
     if (shared_.faults.is_poisoned()) { return {kinds::stopped}; }
-    if (is_batched_here(key, found)) { return {kinds::ready}; }
-    if (shared_.order.park(task, key)) { return {kinds::stopped}; }
+    if (is_batched_here(key, found) || is_batched_elsewhere(key, found)) { return {kinds::ready}; }
+    if (shared_.order.park(task, key)) {
+      // If no device has taken the predecessor yet, the number wraps.
+      unsigned const ahead = shared_.tasks.at(key.slot).device.load(std::memory_order_relaxed) - 1;
+      note_followed(ahead);
+      parked_elsewhere_ = parked_elsewhere_ || (may_join_ && ahead != device_);
+      return {kinds::stopped};
+    }
     state = shared_.order.look(key);  // launched or ended between `look` and `park`
   }
   if (state.state == states::failed && may_fail) { return {kinds::failed, std::move(state.why)}; }
@@ -82,6 +101,7 @@ resolution predecessors::resolve_one(slot_address task, task_key key, bool may_f
       ends_.add(task, key);
       return {kinds::stopped};
     }
+    note_followed(state.end.device());
     found.add_launched(state.end);
   }
   return {kinds::ready};
@@ -99,8 +119,9 @@ resolution predecessors::take_turn(slot_address task, std::size_t i, unended_pre
   return resolve_one(task, before, false, found);
 }
 
-resolution predecessors::resolve(slot_address task, unended_predecessors& found) {
+resolution predecessors::resolve(slot_address task, unended_predecessors& found, bool may_join) {
   found.clear();
+  may_join_ = may_join;
   slot const& one = shared_.tasks.at(task);
   std::size_t const count = one.dependencies;
   if (count == 0) { return {resolution::kinds::ready}; }

@@ -5,15 +5,12 @@
 #include <algorithm>
 #include <bit>
 
-#include <flotilla/error/driver_status.hpp>
-
 #include "dispatch/task/cancellation.hpp"
-#include "dispatch/trace/nvtx_range.hpp"
-#include "driver/check.hpp"
 
 namespace flotilla::dispatch {
 
-void task_starter::start_all(std::span<slot_address const> tasks) {
+std::size_t task_starter::start_all(std::span<slot_address const> tasks,
+                                    bool until_parked_elsewhere) {
   // Distances in tasks. The lines that only some tasks use are fetched when the lines that tell so
   // have arrived.
   constexpr std::size_t prefetched = 16;
@@ -26,16 +23,19 @@ void task_starter::start_all(std::span<slot_address const> tasks) {
     if (i + prefetched < tasks.size()) { table.prefetch(tasks[i + prefetched]); }
     if (i + rest_prefetched < tasks.size()) { table.prefetch_rest(tasks[i + rest_prefetched]); }
     start(tasks[i]);
+    if (until_parked_elsewhere && parts_.before.take_parked_elsewhere()) { return i + 1; }
   }
+  return tasks.size();
 }
 
 void task_starter::start_followers() {
   std::vector<slot_address>& runnable = parts_.batches.runnable();
-  while (!alone_.empty() || !runnable.empty()) {
-    std::vector<slot_address>& next = alone_.empty() ? runnable : alone_;
+  std::vector<slot_address>& alone = parts_.flusher.alone();
+  while (!alone.empty() || !runnable.empty()) {
+    std::vector<slot_address>& next = alone.empty() ? runnable : alone;
     slot_address const task = next.back();
     next.pop_back();
-    start_one(task, &next == &alone_);
+    start_one(task, &next == &alone);
   }
 }
 
@@ -55,12 +55,13 @@ void task_starter::start_one(slot_address task, bool alone) {
       auto const ahead = parts_.before.in_one_lane(task);
       if (ahead.found() && parts_.batches.join_step(task, ahead.last(), ahead.is_only)) { return; }
     } else if (unsigned const lane = parts_.places.of_burst(one); lane != lane_layout::no_lane) {
-      if (parts_.batches.append(task, lane)) { flush({0, lane}); }
+      if (parts_.batches.append(task, lane)) { parts_.flusher.flush({0, lane}); }
       return;
     }
   }
+  bool const joins_others = parts_.has_others && is_launch && !alone && may_join_others(one);
   while (true) {
-    resolution const before = parts_.before.resolve(task, found_);
+    resolution const before = parts_.before.resolve(task, found_, joins_others);
     switch (before.kind) {
       case resolution::kinds::stopped: return;
       case resolution::kinds::failed: return parts_.reporter.fail_dependent(task, before.cause);
@@ -87,9 +88,14 @@ bool task_starter::prefers_engine(slot& task) const {
   return parts_.filling.are_in_flight() && kernel_copies::is_between_devices(task);
 }
 
+bool task_starter::may_join_others(slot const& task) const {
+  return task.dependencies != 0 && !task.attributed && !parts_.batches.goes_alone(task) &&
+         parts_.places.may_share_jointly(task);
+}
+
 bool task_starter::joins_launches(slot& task) const {
   // If a predecessor is in an open batch, a copy engine would need that batch to be launched now.
-  return !found_.open.empty() || expected_ > 1 || kernel_copies::prefers_kernel(task);
+  return found_.any_open() || expected_ > 1 || kernel_copies::prefers_kernel(task);
 }
 
 void task_starter::start_other(slot_address task) {
@@ -131,19 +137,16 @@ bool task_starter::start_launch(slot_address task, bool alone) {
     return true;
   }
   alone = alone || parts_.batches.goes_alone(one);
-  if (!found_.open.empty()) { return start_follower(task, alone); }
+  if (found_.any_open()) { return start_follower(task, alone); }
   end_mark device_wait{};
-  if (!alone && !found_.launched.empty()) {
-    if (parts_.device_waits.should_keep(one, found_.launched, waiting_.at(0).size())) {
-      kept_ = true;
-      wait_for_room(task);
-      return true;
-    }
+  // In a joint pass, such launches share a wait (wave_flusher::prepare_wave).
+  bool const shares_wait = parts_.flusher.is_joint() && parts_.places.shares_lane(one);
+  if (!alone && !found_.launched.empty() && !shares_wait) {
     device_wait = parts_.device_waits.choose(found_.launched, parts_.profiles.of(one.kernel));
   }
   batcher::step step = parts_.batches.add(task, found_.launched, device_wait, alone);
   while (step.kind == kinds::flush_first) {
-    flush(step.where);
+    parts_.flusher.flush(step.where);
     step = parts_.batches.add(task, found_.launched, device_wait, alone);
   }
   do_step(task, step);
@@ -152,7 +155,11 @@ bool task_starter::start_launch(slot_address task, bool alone) {
 
 bool task_starter::start_follower(slot_address task, bool alone) {
   // A batch that waits for another device would make the other tasks of its wave wait too.
+  // In a joint pass, they wait for it too.
+  bool const shares_wait =
+      parts_.flusher.is_joint() && parts_.places.shares_lane(parts_.shared.tasks.at(task));
   bool const waits_elsewhere =
+      !shares_wait &&
       std::any_of(found_.launched.begin(), found_.launched.end(),
                   [this](end_mark mark) { return mark.device() != parts_.lanes.device(); });
   if (alone || waits_elsewhere) {
@@ -166,53 +173,26 @@ bool task_starter::start_follower(slot_address task, bool alone) {
 void task_starter::do_step(slot_address task, batcher::step const& step) {
   using kinds = batcher::step::kinds;
   switch (step.kind) {
-    case kinds::full: flush(step.where); break;
-    case kinds::alone: {
-      if (cancelled_before_launch(parts_.shared.tasks.at(task))) [[unlikely]] {
-        return parts_.reporter.cancel(task);
-      }
-      nvtx_range const range{[&] { return parts_.reporter.describe(task); }};
-      outcome_.clear();
-      parts_.batches.note_alone(parts_.shared.tasks.at(task), step.where.lane);
-      parts_.flusher.launch_one_by_one(step.where.lane, {&task, 1}, outcome_);
-      finish_flush();
-      break;
-    }
+    case kinds::full: parts_.flusher.flush(step.where); break;
+    case kinds::alone: parts_.flusher.launch_alone(task, step.where.lane); break;
     case kinds::no_room: wait_for_room(task); break;
     case kinds::refused: parts_.reporter.refuse(task, step.why); break;
     default: break;
   }
 }
 
-void task_starter::flush(batch_place where) {
-  outcome_.clear();
-  parts_.flusher.flush(where, outcome_);
-  finish_flush();
-}
-
 void task_starter::flush_predecessors() {
-  for (batch_place const where : found_.open) { flush(where); }
+  for (batch_place const where : found_.open) { parts_.flusher.flush(where); }
 }
 
-void task_starter::finish_flush() {
-  for (CUresult const error : outcome_.errors) { parts_.reporter.note(error); }
-  for (flush_outcome::refusal const& each : outcome_.refused) {
-    bool const is_copy = parts_.shared.tasks.at(each.task).kind == task_kind::memory_op;
-    if (is_copy && !is_sticky(driver::status_of(each.why.status))) {
-      alone_.push_back(each.task);  // a copy engine may be able to do it
-    } else {
-      parts_.reporter.refuse(each.task, each.why);
-    }
+void task_starter::give_up_open() {
+  std::vector<slot_address> tasks;
+  parts_.flusher.take_open(tasks);
+  for (std::vector<slot_address>* const more : {&parts_.batches.runnable(), &behind_open_}) {
+    tasks.insert(tasks.end(), more->begin(), more->end());
+    more->clear();
   }
-  if (parts_.reporter.is_device_lost()) [[unlikely]] {
-    for (slot_address const task : outcome_.unlaunched) { parts_.reporter.keep(task); }
-  }
-  for (slot_address const task : outcome_.cancelled) { parts_.reporter.cancel(task); }
-  // `start_followers` takes tasks from the back of both lists, so insert the tasks in reverse
-  // order.
-  alone_.insert(alone_.end(), outcome_.alone.rbegin(), outcome_.alone.rend());
-  std::vector<slot_address>& runnable = parts_.batches.runnable();
-  runnable.insert(runnable.end(), outcome_.again.rbegin(), outcome_.again.rend());
+  start_first(tasks);
 }
 
 void task_starter::start_first(std::span<slot_address const> tasks) {
@@ -254,7 +234,7 @@ void task_starter::flush_urgent() {
   while (std::uint64_t const urgent = parts_.waves.lanes() & lane_layout::urgent_lane_set) {
     auto const lane = static_cast<unsigned>(std::bit_width(urgent)) - 1;
     for (unsigned wave = 0; wave < parts_.waves.count(); ++wave) {
-      if (parts_.waves.is_open({wave, lane})) { flush({wave, lane}); }
+      if (parts_.waves.is_open({wave, lane})) { parts_.flusher.flush({wave, lane}); }
     }
     start_followers();
   }
@@ -262,20 +242,24 @@ void task_starter::flush_urgent() {
 
 void task_starter::flush_all() {
   flush_urgent();
-  while (true) {
+  do {
     while (parts_.waves.lanes() != 0) {
-      outcome_.clear();
-      parts_.flusher.flush_all(outcome_);
-      finish_flush();
+      for (unsigned wave = 0; wave < parts_.waves.count(); ++wave) {
+        parts_.flusher.flush_wave(wave);
+      }
       start_followers();
     }
-    // If a launch has poisoned the driver, the tasks of its batch keep their marks.
-    if (behind_open_.empty() || parts_.shared.faults.is_poisoned()) { break; }
-    std::vector<slot_address> copies;
-    copies.swap(behind_open_);
-    for (slot_address const task : copies) { start(task); }
-  }
+  } while (start_behind_open());
   parts_.engines.flush_all();
+}
+
+bool task_starter::start_behind_open() {
+  // If a launch has poisoned the driver, the tasks of its batch keep their marks.
+  if (behind_open_.empty() || parts_.shared.faults.is_poisoned()) { return false; }
+  std::vector<slot_address> copies;
+  copies.swap(behind_open_);
+  for (slot_address const task : copies) { start(task); }
+  return true;
 }
 
 }  // namespace flotilla::dispatch

@@ -8,7 +8,6 @@
 #include <span>
 #include <vector>
 
-#include "dispatch/batching/batch_flusher.hpp"
 #include "dispatch/batching/batcher.hpp"
 #include "dispatch/device/callable_runner.hpp"
 #include "dispatch/device/chunk_starter.hpp"
@@ -19,6 +18,7 @@
 #include "dispatch/device/memory_ops.hpp"
 #include "dispatch/device/predecessors.hpp"
 #include "dispatch/device/replayer.hpp"
+#include "dispatch/device/wave_flusher.hpp"
 #include "dispatch/lane/filling_launches.hpp"
 #include "dispatch/queue/priority_queues.hpp"
 
@@ -39,7 +39,7 @@ class task_starter {
     kernel_profiles& profiles;
     batch_lanes const& places;
     batcher& batches;
-    batch_flusher& flusher;
+    wave_flusher& flusher;
     device_side_waits& device_waits;
     memory_ops& copies;
     engine_batches& engines;
@@ -49,6 +49,7 @@ class task_starter {
     callable_runner& callables;
     event_waits& events;
     failure_reporter& reporter;
+    bool has_others;  // whether the runtime has several devices
   };
   explicit task_starter(parts const& with) : parts_(with) {}
 
@@ -62,17 +63,16 @@ class task_starter {
   void expect(std::size_t tasks) noexcept { expected_ = tasks; }
   /// Starts several tasks. Prefetches their slots, because the slots are in the caches of other
   /// cores.
-  void start_all(std::span<slot_address const> tasks);
+  /// @param until_parked_elsewhere  Whether to stop after a task that was parked on a task of
+  /// another device, and may join a joint pass.
+  /// @return how many tasks were started.
+  std::size_t start_all(std::span<slot_address const> tasks, bool until_parked_elsewhere = false);
 
   /// Returns the tasks that wait for room, by level.
   [[nodiscard]] priority_queues const& waiting() const noexcept { return waiting_; }
   /// Tries to start the waiting tasks of this level while there is room. @return whether any task
   /// was started.
   bool retry_waiting(priority_level level);
-  /// Returns whether a task was held back for a device-side wait since the last `forget_kept` (see
-  /// device_side_waits::should_keep).
-  [[nodiscard]] bool has_kept() const noexcept { return kept_; }
-  void forget_kept() noexcept { kept_ = false; }
   /// Makes the next passes start these tasks, in this order, before all others. Their launches were
   /// given up, because the device was lost.
   void start_first(std::span<slot_address const> tasks);
@@ -81,8 +81,21 @@ class task_starter {
 
   /// Launches the open batches of all levels above 0.
   void flush_urgent();
-  /// Launches all open batches, the urgent ones first.
+  /// Launches all open batches, the urgent ones first, and the copies that wait for them.
   void flush_all();
+
+  // ---- the steps of `flush_all`, for joint_pass ----
+
+  /// Starts the tasks that became runnable when other tasks were started. They are started in a
+  /// loop, because recursion would be as deep as the longest chain of parked tasks.
+  void start_followers();
+  [[nodiscard]] bool has_followers() const noexcept {
+    return !parts_.flusher.alone().empty() || !parts_.batches.runnable().empty();
+  }
+  /// Starts the copies whose predecessors were in open batches. @return whether there are any.
+  bool start_behind_open();
+  /// Takes all tasks out of the open batches, without any call of the driver. They wait for room.
+  void give_up_open();
 
  private:
   /// Starts one task.
@@ -104,15 +117,10 @@ class task_starter {
   /// ended, because several of its blocks need places at once.
   bool must_wait_for_places(slot_address task);
   void do_step(slot_address task, batcher::step const& step);
-  /// Launches the open batch at `where`, after the batches of all earlier waves.
-  void flush(batch_place where);
   /// Launches the open batches that contain predecessors of the task that was resolved last.
   void flush_predecessors();
-  /// Handles outcome_: reports errors, and queues the tasks that must be started again.
-  void finish_flush();
-  /// Starts the tasks that became runnable when other tasks were started. They are started in a
-  /// loop, because recursion would be as deep as the longest chain of parked tasks.
-  void start_followers();
+  /// Returns whether the launch can follow tasks of other devices in a joint pass.
+  [[nodiscard]] bool may_join_others(slot const& task) const;
   void wait_for_room(slot_address task) {
     waiting_.at(parts_.shared.tasks.at(task).level).push_back(task);
   }
@@ -120,10 +128,7 @@ class task_starter {
   parts const parts_;
   priority_queues waiting_;
   unended_predecessors found_;             // scratch memory of start_one
-  flush_outcome outcome_;                  // scratch memory of flush
-  std::vector<slot_address> alone_;        // tasks to launch without others; the last task is next
   std::vector<slot_address> behind_open_;  // copies whose predecessors are in open batches
-  bool kept_ = false;
   std::size_t expected_ = 0;
 };
 

@@ -122,14 +122,16 @@ void batch_launcher::prepare(lane& lane, std::span<slot_address const> tasks,
   }
 }
 
+CUresult batch_launcher::set_wait(graph_template& carrier, end_mark mark) const noexcept {
+  return carrier.set_wait({parts_.board.page(mark.device()).device_address(mark.lane()),
+                           mark.number(), parts_.board.page(parts_.lanes.device()).stop_address()});
+}
+
 CUresult batch_launcher::launch(lane& lane, batch_traits const& traits, prepared_batch& batch) {
   graph_template& carrier = *batch.carrier;
   CUresult answer = batch.intact ? CUDA_SUCCESS : CUDA_ERROR_UNKNOWN;
   if (answer == CUDA_SUCCESS && carrier.waits_on_device()) {
-    end_mark const mark = traits.device_wait;
-    answer =
-        carrier.set_wait({parts_.board.page(mark.device()).device_address(mark.lane()),
-                          mark.number(), parts_.board.page(parts_.lanes.device()).stop_address()});
+    answer = set_wait(carrier, traits.device_wait);
   }
   if (answer == CUDA_SUCCESS) {
     answer = carrier.launch(lane.stream(), lane.counter(), batch.batches[0]->number);

@@ -93,6 +93,9 @@ class batch_launcher {
                prepared_batch& batch);
   /// Launches the prepared graph and commits its batches. On failure, cancels the batches.
   [[nodiscard]] CUresult launch(lane& lane, batch_traits const& traits, prepared_batch& batch);
+  /// Makes the next launch of the template begin with a wait for another device. Only for templates
+  /// that wait for another device.
+  [[nodiscard]] CUresult set_wait(graph_template& carrier, end_mark mark) const noexcept;
   /// Takes back a template. Call it after the batches that the template carried have ended.
   void give_back(graph_template& unused) noexcept { templates_.give_back(unused); }
 

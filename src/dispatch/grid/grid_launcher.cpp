@@ -72,9 +72,10 @@ graph_template& grid_launcher::take_template(lane const& lane, std::size_t nodes
   std::uint32_t const chains = how == arrangement::side_by_side ? std::bit_ceil(count) : 1;
   std::uint32_t const size = chains == 1 ? count : chains;
   // The grids end together, so the batch counts as one task here.
-  return parts_.launcher.templates().take(
-      {{size, chains, size / chains}, parts_.launcher.completion_for(traits, 1)}, any,
-      lane.counter());
+  return parts_.launcher.templates().take({{size, chains, size / chains},
+                                           parts_.launcher.completion_for(traits, 1),
+                                           traits.device_wait.valid()},
+                                          any, lane.counter());
 }
 
 CUresult grid_launcher::fill(graph_template& carrier, groups_span groups, CUdeviceptr copy) {
@@ -109,7 +110,11 @@ grid_launcher::outcome grid_launcher::launch(lane& lane, groups_span groups, arr
     copy = copy_of_records(how);
     grid_node const any = node_of(groups[0], written_[0]);
     carrier = &take_template(lane, groups.size() + (copy != 0 ? 1 : 0), how, traits, any.node);
-    if (CUresult const answer = fill(*carrier, groups, copy); answer != CUDA_SUCCESS) {
+    CUresult answer = fill(*carrier, groups, copy);
+    if (answer == CUDA_SUCCESS && carrier->waits_on_device()) {
+      answer = parts_.launcher.set_wait(*carrier, traits.device_wait);
+    }
+    if (answer != CUDA_SUCCESS) {
       records_.give_back();
       // After a lack of memory the graph may be damaged (see batch_launcher::prepare), so it is
       // never used again.
@@ -132,6 +137,7 @@ grid_launcher::outcome grid_launcher::launch(lane& lane, groups_span groups, arr
   batch.carrier = carrier;
   batch.records = records_.release();
   batch.long_running = traits.long_running;
+  batch.waits_on_device = carrier->waits_on_device();
   for (grid_groups::group const& each : groups) {
     std::copy(each.begin(), each.end(), batch.tasks.begin() + batch.count);
     batch.count += static_cast<std::uint32_t>(each.size());

@@ -156,9 +156,12 @@ void dependencies::release_successors(slot_address task, std::uint64_t generatio
   });
 }
 
-void dependencies::resume_batched(slot_address task, unsigned device,
-                                  std::vector<slot_address>& runnable) {
+void dependencies::resume_batched(slot_address task, lists_by_device runnable) {
   slot const& one = tasks_.at(task);
+  auto const list_of = [&](slot_address parked) {
+    unsigned const device = device_of(parked);
+    return device < runnable.size() ? runnable[device] : nullptr;
+  };
   std::uint64_t const word =
       one.successors.load(std::memory_order_acquire);  // pairs with the release in park
   // Before the task is launched, no other thread takes the list. Other threads only push tasks at
@@ -170,7 +173,7 @@ void dependencies::resume_batched(slot_address task, unsigned device,
   int steps = 0;
   for (std::uint32_t next = successor_word::head(word);
        successor_word::is_task(next) && !any_here && steps < max_steps; ++steps) {
-    any_here = device_of(next) == device;
+    any_here = list_of(next) != nullptr;
     next = tasks_.at(next).next_parked.load(std::memory_order_relaxed);
   }
   if (!any_here && steps < max_steps) { return; }
@@ -179,8 +182,8 @@ void dependencies::resume_batched(slot_address task, unsigned device,
   // The list stays open. Tasks of other devices go back into the list, and are released when `task`
   // is launched. If these tasks were released earlier, they could only park again.
   take_successors(task, generation, successor_word::none, [&](slot_address parked) {
-    if (device_of(parked) == device) {
-      runnable.push_back(parked);
+    if (std::vector<slot_address>* const list = list_of(parked); list != nullptr) {
+      list->push_back(parked);
     } else if (!park(parked, {task, static_cast<std::uint32_t>(generation)})) {
       // `task` has ended already, because the runtime is poisoned.
       inbounds_[device_of(parked)]->requeue(parked);

@@ -47,9 +47,11 @@ class dependencies {
   /// Parks `task` until `ahead` is launched or has ended. Returns false if `ahead` is already
   /// launched or has ended. In that case the caller must `look` at `ahead` again.
   [[nodiscard]] bool park(slot_address task, task_key ahead);
-  /// Call it after `task` has joined an open batch of `device`. Appends to `runnable` the device's
-  /// tasks that are parked on `task`, because these tasks can join the same batch.
-  void resume_batched(slot_address task, unsigned device, std::vector<slot_address>& runnable);
+  /// Lists of tasks, by device index. Null, or no entry: tasks of the device are not wanted.
+  using lists_by_device = std::span<std::vector<slot_address>* const>;
+  /// Call it after `task` has joined an open batch. Appends the tasks that are parked on `task` to
+  /// the lists of their devices, because they can join the same batch or follow it.
+  void resume_batched(slot_address task, lists_by_device runnable);
   /// Records that the tasks are in a stream and that `end` marks their end. Releases the tasks that
   /// are parked on these tasks. Afterwards only the thread that ends the tasks may use their slots.
   void mark_launched(std::span<slot_address const> tasks, end_mark end) noexcept;

@@ -59,7 +59,16 @@ struct batch_mark {
   static bool is_on(std::uint32_t mark, unsigned device) noexcept {
     return mark >> 16 == device + 1;
   }
+  /// Returns the device of a mark that is not 0.
+  static unsigned device(std::uint32_t mark) noexcept { return (mark >> 16) - 1; }
   static batch_place place(std::uint32_t mark) noexcept { return {mark >> 8 & 0xff, mark & 0xff}; }
+};
+
+/// An open batch of another device.
+struct place_elsewhere {
+  unsigned device;
+  batch_place place;
+  friend bool operator==(place_elsewhere const&, place_elsewhere const&) = default;
 };
 
 /// How far the cancellation of a task has come (see cancellation.hpp).

@@ -93,12 +93,13 @@ void workload::run() {
     char const* name;
     void (workload::*function)();
   };
-  static constexpr std::array<part, 11> parts{{{"copies", &workload::copies},
+  static constexpr std::array<part, 12> parts{{{"copies", &workload::copies},
                                                {"rectangles", &workload::rectangles},
                                                {"fills", &workload::fills_and_attributes},
                                                {"bulks", &workload::bulks},
                                                {"functions", &workload::functions},
                                                {"replays", &workload::replays},
+                                               {"steps", &workload::steps_over_devices},
                                                {"flow", &workload::flow_of_two_devices},
                                                {"tiles", &workload::flow_of_tiles},
                                                {"variables", &workload::variables},

@@ -67,6 +67,7 @@ class workload {
   void bulks();
   void functions();
   void replays();
+  void steps_over_devices();
   void flow_of_two_devices();
   void flow_of_tiles();
   void variables();

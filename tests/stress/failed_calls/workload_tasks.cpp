@@ -120,6 +120,45 @@ void workload::functions() {
   }
 }
 
+// Each task adds the values of its neighbours in the step before, half of them on each device.
+void workload::steps_over_devices() {
+  struct sources {
+    unsigned count;
+    unsigned index[8];
+  };
+  static constexpr unsigned width = 6, steps = 8;
+  auto const add = program_.kernel<unsigned*, unsigned, sources>("add_sources");
+  for (int round = 0; round < 2; ++round) {  // once the kernel was measured, steps share launches
+    auto& all = keep<host_buffer<unsigned>>(rt_, width * steps);
+    std::fill(all.begin(), all.end(), 0u);
+    std::vector<ticket> tickets(width * steps);
+    for (unsigned task = 0; task < width * steps; ++task) {
+      unsigned const point = task % width;
+      sources from{};
+      task_options how{.device = on(point * 2 / width)};
+      for (unsigned near = point == 0 ? 0 : point - 1;
+           task >= width && near < std::min(point + 2, width); ++near) {
+        unsigned const ahead = task - point - width + near;
+        from.index[from.count++] = ahead;
+        how.after.add(tickets[ahead]);
+      }
+      tickets[task] = rt_.submit(add.with_shape({1}, {1})(all.data(), task, from), how);
+    }
+    for (unsigned task = 0; task < width * steps; ++task) {
+      expect(std::move(tickets[task]), "step", [&all, task] {
+        unsigned const point = task % width;
+        unsigned sum = 1;
+        for (unsigned near = point == 0 ? 0 : point - 1;
+             task >= width && near < std::min(point + 2, width); ++near) {
+          sum += all[task - point - width + near];
+        }
+        return all[task] == sum;
+      });
+    }
+    settle();
+  }
+}
+
 void workload::replays() {
   constexpr std::size_t size = 2000;
   auto& here = keep<buffer>(rt_, on(0), size);

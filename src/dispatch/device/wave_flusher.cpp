@@ -1,0 +1,114 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+#include "dispatch/device/wave_flusher.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include <flotilla/error/driver_status.hpp>
+
+#include "dispatch/device/joint_pass.hpp"
+#include "dispatch/task/cancellation.hpp"
+#include "dispatch/trace/nvtx_range.hpp"
+#include "driver/check.hpp"
+
+namespace flotilla::dispatch {
+
+void wave_flusher::flush(batch_place where) {
+  if (joint_ != nullptr) {
+    joint_->flush_before(where.wave, parts_.device);
+    prepare_wave(where.wave);
+  } else {
+    for (unsigned wave = 0; wave < where.wave; ++wave) { flush_wave(wave); }
+  }
+  outcome_.clear();
+  parts_.flusher.flush(where, outcome_);
+  finish_flush();
+  if (joint_ != nullptr && outcome_.abandoned_after) {
+    joint_->abandon_waves_after(*outcome_.abandoned_after, parts_.device);
+  }
+}
+
+void wave_flusher::prepare_wave(unsigned wave) {
+  for (std::uint64_t left = parts_.waves.lanes(wave); left != 0; left &= left - 1) {
+    batch_place const where{wave, static_cast<unsigned>(std::countr_zero(left))};
+    open_batch& batch = parts_.waves.at(where);
+    for (place_elsewhere const& ahead : batch.before_elsewhere) {
+      std::uint64_t const number = (*joint_waves_)[ahead.device].waves->number(ahead.place);
+      unended_predecessors::add_mark(batch.marks,
+                                     end_mark::of(ahead.device, ahead.place.lane, number));
+    }
+    batch.before_elsewhere.clear();
+    bool const waits_elsewhere = std::ranges::any_of(
+        batch.marks, [this](end_mark mark) { return mark.device() != parts_.device; });
+    if (!waits_elsewhere || batch.traits.device_wait.valid()) { continue; }
+    std::uint32_t const kernel = parts_.shared.tasks.at(batch.tasks[0]).kernel;
+    parts_.waves.wait_on_device(
+        where, parts_.device_waits.choose_in_turn(batch.marks, parts_.profiles.of(kernel)));
+  }
+}
+
+std::optional<unsigned> wave_flusher::flush_wave(unsigned wave) {
+  if (parts_.waves.lanes(wave) == 0) { return std::nullopt; }
+  outcome_.clear();
+  parts_.flusher.flush_wave(wave, outcome_);
+  finish_flush();
+  return outcome_.abandoned_after;
+}
+
+void wave_flusher::abandon_waves_after(unsigned wave) {
+  outcome_.clear();
+  parts_.flusher.abandon_waves_after(wave, outcome_);
+  finish_flush();
+}
+
+void wave_flusher::take_open(std::vector<slot_address>& tasks) {
+  for (unsigned wave = 0; wave < parts_.waves.count(); ++wave) {
+    for (std::uint64_t left = parts_.waves.lanes(wave); left != 0; left &= left - 1) {
+      open_batch const& batch =
+          parts_.waves.at({wave, static_cast<unsigned>(std::countr_zero(left))});
+      tasks.insert(tasks.end(), batch.tasks.begin(), batch.tasks.begin() + batch.count);
+    }
+  }
+  for (unsigned wave = parts_.waves.count(); wave-- > 0;) {
+    while (std::uint64_t const open = parts_.waves.lanes(wave)) {
+      parts_.waves.close({wave, static_cast<unsigned>(std::countr_zero(open))});
+    }
+  }
+  tasks.insert(tasks.end(), alone_.begin(), alone_.end());
+  alone_.clear();
+}
+
+void wave_flusher::launch_alone(slot_address task, unsigned lane) {
+  if (cancelled_before_launch(parts_.shared.tasks.at(task))) [[unlikely]] {
+    return parts_.reporter.cancel(task);
+  }
+  nvtx_range const range{[&] { return parts_.reporter.describe(task); }};
+  outcome_.clear();
+  parts_.batches.note_alone(parts_.shared.tasks.at(task), lane);
+  parts_.flusher.launch_one_by_one(lane, {&task, 1}, outcome_);
+  finish_flush();
+}
+
+void wave_flusher::finish_flush() {
+  for (CUresult const error : outcome_.errors) { parts_.reporter.note(error); }
+  for (flush_outcome::refusal const& each : outcome_.refused) {
+    bool const is_copy = parts_.shared.tasks.at(each.task).kind == task_kind::memory_op;
+    if (is_copy && !is_sticky(driver::status_of(each.why.status))) {
+      alone_.push_back(each.task);  // a copy engine may be able to do it
+    } else {
+      parts_.reporter.refuse(each.task, each.why);
+    }
+  }
+  if (parts_.reporter.is_device_lost()) [[unlikely]] {
+    for (slot_address const task : outcome_.unlaunched) { parts_.reporter.keep(task); }
+  }
+  for (slot_address const task : outcome_.cancelled) { parts_.reporter.cancel(task); }
+  // `task_starter::start_followers` takes tasks from the back of both lists, so insert the tasks in
+  // reverse order.
+  alone_.insert(alone_.end(), outcome_.alone.rbegin(), outcome_.alone.rend());
+  std::vector<slot_address>& runnable = parts_.batches.runnable();
+  runnable.insert(runnable.end(), outcome_.again.rbegin(), outcome_.again.rend());
+}
+
+}  // namespace flotilla::dispatch
