@@ -29,8 +29,10 @@ bool batch_flusher::launch_tasks(lane& lane, std::span<slot_address const> tasks
       }
       // The other graphs of this flush run after the first graph in the same stream, so only the
       // first graph needs the wait.
-      traits.device_wait = {};
-      if (!refused) { continue; }
+      if (!refused) {
+        traits.device_wait = {};
+        continue;
+      }
       all_launched = false;
       if (!traits.ordered) { continue; }
     }

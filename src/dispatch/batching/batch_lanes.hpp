@@ -49,7 +49,10 @@ class batch_lanes {
   }
   /// Notes whether this device is driven together with others (joint_waves). Then also longer
   /// kernels share lanes, and their steps stay together.
-  void note_joint(bool joint) noexcept { joint_ = takes_joint_ = joint; }
+  void note_joint(bool joint) noexcept {
+    takes_joint_ = joint && (takes_joint_ || !joint_);
+    joint_ = joint;
+  }
   /// Returns whether the lanes that launches with predecessors share have room for more batches.
   [[nodiscard]] bool have_room_behind() const noexcept;
   /// Sets whether these lanes take batches in this pass. While one of the devices has no room, none
@@ -103,6 +106,8 @@ class batch_lanes {
   static constexpr float max_joint_ns = 500'000;
   static constexpr std::size_t length_classes = 3;
   static constexpr std::size_t no_class = length_classes;
+  /// Returns whether one of these predecessors is on another device.
+  [[nodiscard]] bool waits_elsewhere(std::span<end_mark const> waits) const noexcept;
   /// Returns the class of launches with which the launch shares a lane.
   [[nodiscard]] std::size_t class_of(slot const& task) const;
   /// Returns the lane that the launch shares, or no_lane.

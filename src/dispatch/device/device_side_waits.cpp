@@ -17,6 +17,10 @@ constexpr std::uint32_t max_device_waits = 8;
 // a waiting stream occupies no multiprocessor.
 constexpr std::uint64_t max_batches_ahead = 2;
 constexpr std::chrono::seconds max_callable_delay{1};
+// If this many tasks already wait for room, no further task is held back. A chain has only one
+// runnable task at a time, so these tasks belong to several chains. Holding back another task would
+// delay the tasks of other chains.
+constexpr std::size_t max_kept = 4;
 
 }  // namespace
 
@@ -53,6 +57,10 @@ void device_side_waits::begin_pass() {
     CUfunction const function = kernels[kernels_seen_].functions[parts_.lanes.device()];
     allowed_ = !may_need_clusters(parts_.context, function);
   }
+  if (!any()) { return; }
+  auto const now = std::chrono::steady_clock::now();
+  passes_are_frequent_ =
+      now - std::exchange(last_pass_, now) < parts_.shared.tuned.device_wait_turnover / 5;
 }
 
 std::uint32_t device_side_waits::max_count() const noexcept {
@@ -94,10 +102,30 @@ end_mark device_side_waits::choose(std::span<end_mark const> waits,
 }
 
 end_mark device_side_waits::choose_in_turn(std::span<end_mark const> waits,
-                                           kernel_profile const& profile) const {
-  bool const may_wait = profile.kernel_ns() != 0 && allowed_.value_or(false) &&
-                        context::live_contexts() == parts_.devices;
-  return may_wait ? near_wait(waits, lane::max_batches) : end_mark{};
+                                           kernel_profile const& profile, unsigned lane) const {
+  bool may_wait = profile.kernel_ns() != 0 && allowed_.value_or(false) &&
+                  context::live_contexts() == parts_.devices;
+  if (may_wait && count() >= max_count()) {
+    dispatch::lane const& own = parts_.lanes[lane];
+    may_wait = false;
+    for (std::size_t i = own.in_flight(); i-- > 0 && !may_wait;) {
+      may_wait = own.in_flight(i).waits_on_device;
+    }
+  }
+  return may_wait ? near_wait(waits, dispatch::lane::max_batches) : end_mark{};
+}
+
+bool device_side_waits::should_keep(slot const& task, std::span<end_mark const> waits,
+                                    std::size_t waiting) const {
+  // Hold back neither urgent tasks nor tasks with several end marks to wait for. A spin kernel
+  // waits for only one mark. The stream would still have to wait for the other marks, so holding
+  // back a task with several marks gains little.
+  if (!any() || task.level != 0 || waits.size() != 1 || !allowed_.value_or(false)) { return false; }
+  if (count() < max_count() || waiting >= max_kept) { return false; }
+  auto const since_end = std::chrono::steady_clock::now() - last_end_;
+  return since_end < parts_.shared.tuned.device_wait_turnover && passes_are_frequent_ &&
+         parts_.profiles.of(task.kernel).kernel_ns() != 0 &&
+         near_wait(waits, max_batches_ahead).valid();
 }
 
 }  // namespace flotilla::dispatch

@@ -29,7 +29,7 @@ namespace flotilla::dispatch {
 /// ended. If the oldest launch is a spin kernel, the number that it waits for has been written, so
 /// the kernel ends. If the oldest launch is any other kernel, its blocks can run one after another
 /// in a single place. Such a place is free, because a device has at most max_device_waits spin
-/// kernels of one thread each, and one more for each lane that a joint pass uses.
+/// kernels of one thread each. More batches of joint passes may wait, but behind others in a lane.
 ///
 /// A cooperative launch or a launch in clusters needs places for several blocks at once. So a
 /// device where such a launch is possible uses no device-side waits. Callables can make such
@@ -62,9 +62,11 @@ class device_side_waits {
   };
   explicit device_side_waits(parts const& with) : parts_(with) {}
 
-  /// Checks whether the kernels that were loaded since the last pass allow device-side waits. The
-  /// context must be current.
+  /// Checks whether the kernels that were loaded since the last pass allow device-side waits.
+  /// Measures the time between passes. The context must be current.
   void begin_pass();
+  /// Records that a batch with a device-side wait has ended.
+  void note_ended(std::chrono::steady_clock::time_point now) noexcept { last_end_ = now; }
   /// From now on, new batches get no device-side waits.
   void disable() noexcept;
 
@@ -74,11 +76,16 @@ class device_side_waits {
   /// @param profile  The profile of the batch's kernel.
   [[nodiscard]] end_mark choose(std::span<end_mark const> waits,
                                 kernel_profile const& profile) const;
-  /// The same for a batch of a joint pass, which waits in the lane that all such batches of its
-  /// kernel's length share. A stream runs one of them after another, so at most one of them for
-  /// each lane occupies a place, however many are in flight.
+  /// The same for a batch of a joint pass. There may be any number of them in one lane, because a
+  /// stream runs one after another, so only one of them occupies a place.
   [[nodiscard]] end_mark choose_in_turn(std::span<end_mark const> waits,
-                                        kernel_profile const& profile) const;
+                                        kernel_profile const& profile, unsigned lane) const;
+  /// Returns whether to hold the task back until its device may run another device-side wait.
+  /// Otherwise the stream would wait, which is slower. The later tasks of the chain would then use
+  /// stream waits too, so a short delay now is better.
+  /// @param waiting  How many tasks already wait for room.
+  [[nodiscard]] bool should_keep(slot const& task, std::span<end_mark const> waits,
+                                 std::size_t waiting) const;
   /// Returns whether any batch, open or in flight, has a device-side wait.
   [[nodiscard]] bool any() const noexcept { return count() != 0; }
   /// Returns whether a callable, or a launch that needs several places, may run: no batch has a
@@ -99,6 +106,9 @@ class device_side_waits {
   parts const parts_;
   std::optional<bool> allowed_;                      // empty before the first pass
   std::size_t kernels_seen_ = builtin_index::count;  // the built-in kernels use no clusters
+  bool passes_are_frequent_ = false;
+  std::chrono::steady_clock::time_point last_pass_{};  // updated only while any() is true
+  std::chrono::steady_clock::time_point last_end_{};
   std::optional<std::chrono::steady_clock::time_point> disabled_since_;
 };
 

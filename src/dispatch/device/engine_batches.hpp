@@ -62,6 +62,15 @@ class engine_batches {
   /// Enqueues the batches of both directions.
   void flush_all();
   [[nodiscard]] bool empty() const noexcept { return up_.tasks.empty() && down_.tasks.empty(); }
+  /// Moves all copies that are not enqueued to the end of `tasks`.
+  void take(std::vector<slot_address>& tasks) {
+    for (open_batch* const batch : {&up_, &down_}) {
+      tasks.insert(tasks.end(), batch->tasks.begin(), batch->tasks.end());
+      batch->tasks.clear();
+      batch->waits.clear();
+      batch->bytes = 0;
+    }
+  }
 
  private:
   struct open_batch {

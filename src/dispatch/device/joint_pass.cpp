@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <chrono>
 #include <utility>
 
 #include <flotilla/error/error.hpp>
@@ -21,7 +20,7 @@ constexpr std::chrono::microseconds max_wait_for_lease{100};
 // How often a pass looks for new tasks: alone, and with guests, in smaller portions.
 constexpr int max_rounds = 8;
 constexpr int max_joint_rounds = 64;
-// How long after the last task that followed a task of another device a drain begins with guests.
+// How long a joint pass is remembered.
 constexpr std::chrono::milliseconds max_memory{1};
 
 }  // namespace
@@ -68,8 +67,8 @@ bool joint_pass::make_current(device_driver& member) {
 
 void joint_pass::return_to_host() {
   if (current_ == &host_) { return; }
-  scope_.reset();
-  current_ = nullptr;
+  if (make_current(host_)) { return; }
+  give_up();  // the drain of each member will find out why
   scope_.emplace(host_.gate());
   current_ = &host_;
 }
@@ -78,7 +77,8 @@ std::optional<context::lease> joint_pass::take(device_driver& other) {
   std::optional<context::lease> lease = other.gate().try_take();
   if (lease || other.callable_since() != 0) { return lease; }
   if (other.index() < host_.index()) {
-    must_yield_ = must_yield_ || other.joint_.has_followed(host_.index());
+    bool const has_other_work = !host_.callables_.empty() || !host_.staged_.empty();
+    must_yield_ = must_yield_ || (!has_other_work && other.joint_.has_followed(host_.index()));
     return std::nullopt;
   }
   if (std::exchange(has_waited_, true)) { return std::nullopt; }
@@ -101,23 +101,24 @@ bool joint_pass::has_followed(unsigned device) const noexcept {
 }
 
 void joint_pass::invite() {
-  if (followed_.load(std::memory_order_relaxed) == 0) { return; }
-  if (!has_guests()) {
-    if (clock::now() - last_followed_.load(std::memory_order_relaxed) > max_memory) {
-      followed_.store(0, std::memory_order_relaxed);
-    } else {
-      join();
-    }
+  bool const is_poisoned = host_.parts_.shared.faults.is_poisoned();
+  if (is_poisoned || followed_.load(std::memory_order_relaxed) == 0) { return leave(); }
+  // A kernel may be stuck. The work of the other devices must not wait for it.
+  if (clock::now() - last_followed_.load(std::memory_order_relaxed) > max_memory) {
+    followed_.store(0, std::memory_order_relaxed);
+    return leave();
   }
+  if (!has_guests()) { join(); }
   if (!has_guests()) { return; }
   bool has_room = true;
+  bool any_ended = false;
   for (device_driver* const member : members_) {
-    member->end_completed();
+    any_ended = member->end_completed() || any_ended;
     has_room = has_room && member->batch_lanes_.have_room_behind();
   }
   for (device_driver* const member : members_) { member->batch_lanes_.take_joint(has_room); }
-  // Nothing that follows other devices starts in this pass.
-  if (!has_room) { last_followed_.store(clock::now(), std::memory_order_relaxed); }
+  // Without room, nothing that follows other devices starts in this pass.
+  if (!has_room && any_ended) { last_followed_.store(clock::now(), std::memory_order_relaxed); }
 }
 
 bool joint_pass::join() {
@@ -202,8 +203,8 @@ bool joint_pass::take_more() {
 }
 
 void joint_pass::settle() {
-  auto const has_followers = [](device_driver const* each) {
-    return each->starter_.has_followers();
+  auto const has_followers = [](device_driver* each) {
+    return !each->wave_flusher_.alone().empty() || !each->batches_.runnable().empty();
   };
   while (true) {
     auto const found = std::ranges::find_if(members_, has_followers);
@@ -226,7 +227,7 @@ void joint_pass::flush_wave(unsigned wave) {
 
 void joint_pass::flush_before(unsigned wave, unsigned caller) {
   for (unsigned each = 0; each < wave && !has_given_up_; ++each) { flush_wave(each); }
-  make_current(devices_[caller]);  // if the driver refuses, so it does with what follows
+  if (!make_current(devices_[caller])) { give_up(); }
 }
 
 void joint_pass::abandon_waves_after(unsigned wave, unsigned caller) {
@@ -245,16 +246,15 @@ void joint_pass::flush_all() {
   };
   for_each_member([](device_driver& each) { each.starter_.flush_urgent(); });
   auto const is_open = [](device_driver const* each) { return each->waves_.lanes() != 0; };
-  bool is_more = true;
-  while (is_more) {
-    while (std::ranges::any_of(members_, is_open)) {
+  bool more = false;
+  do {
+    do {
       for (unsigned wave = 0; wave < open_waves::max_waves; ++wave) { flush_wave(wave); }
       settle();
-    }
-    is_more = false;
-    for_each_member(
-        [&](device_driver& each) { is_more = each.starter_.start_behind_open() || is_more; });
-  }
+    } while (std::ranges::any_of(members_, is_open));
+    more = false;
+    for_each_member([&](device_driver& each) { more = each.starter_.start_behind_open() || more; });
+  } while (more);
   for_each_member([](device_driver& each) { each.engine_batches_.flush_all(); });
   return_to_host();
 }

@@ -114,15 +114,17 @@ bool device_driver::replace_if_lost() {
 
 bool device_driver::expect_next_hop(context::lease const& lease, stop_predicate const& stop) {
   if (!device_waits_.any() || parts_.shared.single_threaded) { return false; }
+  bool const has_kept = starter_.has_kept();
   // The last pass left work that waits for room or completions, not for new tasks. So polling for
   // new tasks would not help.
-  if (parts_.inbound.has_backlog()) { return false; }
+  if (parts_.inbound.has_backlog() && !has_kept) { return false; }
   auto const until = clock::now() + max_hop_wait;
   while (clock::now() < until) {
     for (int i = 0; i < polls_between_checks; ++i) {
       if (parts_.inbound.is_announced() || joint_.is_announced()) { return true; }
       base::pause();
     }
+    if (has_kept && lanes_.any_done()) { return true; }
     if (lease.wanted() || (stop && stop()) || parts_.devices.other_work_pending(*this)) {
       return false;
     }
@@ -132,6 +134,8 @@ bool device_driver::expect_next_hop(context::lease const& lease, stop_predicate 
 
 bool device_driver::begin_pass() {
   parts_.inbound.begin_pass();
+  bool const had_kept = starter_.has_kept();
+  starter_.forget_kept();
   device_waits_.begin_pass();
   if (parts_.shared.faults.is_poisoned()) {
     parts_.inbound.set_backlog(false);
@@ -144,6 +148,9 @@ bool device_driver::begin_pass() {
   moved = late_.poll() || moved;
   moved = end_waits_.poll([this](slot_address task) { starter_.start(task); }) || moved;
   sampler_.sample();
+  // Start held-back tasks before requeued tasks. Otherwise the next tasks of other chains would
+  // always overtake the held-back tasks.
+  if (had_kept) { moved = starter_.retry_waiting(0) || moved; }
   std::vector<slot_address> const kept = std::exchange(replays_.out_of_turn(), {});
   for (slot_address const task : kept) { starter_.start(task); }
   moved = replays_.out_of_turn().size() < kept.size() || moved;
@@ -186,7 +193,7 @@ void device_driver::end_pass() noexcept {
                              !callables_.empty() || callables_.has_failures() || !staged_.empty() ||
                              !events_.empty() || !late_.empty() || !end_waits_.empty() ||
                              lanes_.counts().status_batches != 0 || intake_.has_left_some();
-  parts_.inbound.set_backlog(has_work_left);
+  parts_.inbound.set_backlog(has_work_left && !parts_.shared.faults.is_poisoned());
   lanes_.publish_busy();
 }
 
@@ -233,6 +240,7 @@ void device_driver::end_batch(lane const& lane, lane::batch const& batch, clock:
       parts_.shared.ends.end(task, callables_.take_failure(task));
     }
   }
+  if (batch.waits_on_device) { device_waits_.note_ended(clock::now()); }
   if (batch.carrier != nullptr) { launcher_.give_back(*batch.carrier); }
   grids_.give_back(batch);
   if (shared_tasks != 0) { parts_.shared.shared.share(parts_.index).adapt(took); }

@@ -90,7 +90,7 @@ resolution predecessors::resolve_one(slot_address task, task_key key, bool may_f
       // If no device has taken the predecessor yet, the number wraps.
       unsigned const ahead = shared_.tasks.at(key.slot).device.load(std::memory_order_relaxed) - 1;
       note_followed(ahead);
-      parked_elsewhere_ = parked_elsewhere_ || (may_join_ && ahead != device_);
+      parked_elsewhere_ = parked_elsewhere_ || (begins_joint_ && ahead != device_);
       return {kinds::stopped};
     }
     state = shared_.order.look(key);  // launched or ended between `look` and `park`
@@ -122,6 +122,7 @@ resolution predecessors::take_turn(slot_address task, std::size_t i, unended_pre
 resolution predecessors::resolve(slot_address task, unended_predecessors& found, bool may_join) {
   found.clear();
   may_join_ = may_join;
+  begins_joint_ = may_join && shared_.tasks.at(task).dependencies > 1;
   slot const& one = shared_.tasks.at(task);
   std::size_t const count = one.dependencies;
   if (count == 0) { return {resolution::kinds::ready}; }

@@ -41,8 +41,9 @@ class predecessors {
                                    bool may_join = false);
   /// Sets the devices that this thread drives. Null: only this one.
   void drive_with(joint_waves const* joint) noexcept { joint_ = joint; }
-  /// Returns the other devices, as bits, with predecessors that had not ended, of tasks that may
-  /// join a joint pass, since the last call.
+  /// Returns the other devices, as bits, with predecessors that had not ended, since the last call.
+  /// Counts tasks that may join a joint pass and have several predecessors: a chain that alternates
+  /// between devices gains nothing by a joint pass.
   [[nodiscard]] std::uint64_t take_followed() noexcept { return std::exchange(followed_, 0); }
   /// Returns whether such a task was parked on a task of another device since the last call.
   [[nodiscard]] bool take_parked_elsewhere() noexcept {
@@ -75,7 +76,9 @@ class predecessors {
                                        unended_predecessors& found);
   /// Notes that a task follows a task of `device`.
   void note_followed(unsigned device) noexcept {
-    if (may_join_ && device != device_ && device < 64) { followed_ |= std::uint64_t{1} << device; }
+    if (begins_joint_ && device != device_ && device < 64) {
+      followed_ |= std::uint64_t{1} << device;
+    }
   }
 
   /// Replaces predecessor `i`, which is a turn, by the task that took the turn last, and checks it.
@@ -85,7 +88,9 @@ class predecessors {
   unsigned const device_;
   end_waits& ends_;
   joint_waves const* joint_ = nullptr;
-  bool may_join_ = false;  // of the task that is being resolved
+  // Of the task that is being resolved:
+  bool may_join_ = false;
+  bool begins_joint_ = false;
   std::uint64_t followed_ = 0;
   bool parked_elsewhere_ = false;
   commuting_tasks commuting_;

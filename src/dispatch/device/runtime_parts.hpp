@@ -40,6 +40,8 @@ struct tuning {
   // A device runs at most one device-side wait at a time for each group of this many
   // multiprocessors.
   unsigned multiprocessors_per_device_wait = 16;
+  // A task is held back only if a device-side wait has ended at most this long ago.
+  std::chrono::microseconds device_wait_turnover{100};
   // A launch that fills the device for so long goes alone (see batcher::loses_in_batch).
   float filling_launch_ns = 10'000;
   // When dependent tasks share an ordered grid (see grid_run). The environment variable

@@ -48,8 +48,11 @@ void task_starter::start_one(slot_address task, bool alone) {
   // A copy that must start alone uses a copy engine.
   bool const may_join = one.kind == task_kind::memory_op && !alone;
   bool const has_engine = may_join && parts_.engines.suits(one, expected_);
-  bool const has_kernel = is_launch || (may_join && !has_engine && !prefers_engine(one) &&
-                                        parts_.in_kernels.describe(one));
+  // Its kernel would wait for the blocks of launches that fill the device.
+  bool const prefers_engine =
+      may_join && parts_.filling.are_in_flight() && kernel_copies::is_between_devices(one);
+  bool const has_kernel =
+      is_launch || (may_join && !has_engine && !prefers_engine && parts_.in_kernels.describe(one));
   if (has_kernel && !alone) {
     if (one.dependencies != 0) {
       auto const ahead = parts_.before.in_one_lane(task);
@@ -82,10 +85,6 @@ void task_starter::start_one(slot_address task, bool alone) {
     // task counts as ended then.
     if (parts_.shared.faults.is_poisoned()) { return; }
   }
-}
-
-bool task_starter::prefers_engine(slot& task) const {
-  return parts_.filling.are_in_flight() && kernel_copies::is_between_devices(task);
 }
 
 bool task_starter::may_join_others(slot const& task) const {
@@ -142,6 +141,11 @@ bool task_starter::start_launch(slot_address task, bool alone) {
   // In a joint pass, such launches share a wait (wave_flusher::prepare_wave).
   bool const shares_wait = parts_.flusher.is_joint() && parts_.places.shares_lane(one);
   if (!alone && !found_.launched.empty() && !shares_wait) {
+    if (parts_.device_waits.should_keep(one, found_.launched, waiting_.at(0).size())) {
+      kept_ = true;
+      wait_for_room(task);
+      return true;
+    }
     device_wait = parts_.device_waits.choose(found_.launched, parts_.profiles.of(one.kernel));
   }
   batcher::step step = parts_.batches.add(task, found_.launched, device_wait, alone);
@@ -192,6 +196,7 @@ void task_starter::give_up_open() {
     tasks.insert(tasks.end(), more->begin(), more->end());
     more->clear();
   }
+  parts_.engines.take(tasks);
   start_first(tasks);
 }
 

@@ -73,6 +73,10 @@ class task_starter {
   /// Tries to start the waiting tasks of this level while there is room. @return whether any task
   /// was started.
   bool retry_waiting(priority_level level);
+  /// Returns whether a task was held back for a device-side wait since the last `forget_kept` (see
+  /// device_side_waits::should_keep).
+  [[nodiscard]] bool has_kept() const noexcept { return kept_; }
+  void forget_kept() noexcept { kept_ = false; }
   /// Makes the next passes start these tasks, in this order, before all others. Their launches were
   /// given up, because the device was lost.
   void start_first(std::span<slot_address const> tasks);
@@ -89,9 +93,6 @@ class task_starter {
   /// Starts the tasks that became runnable when other tasks were started. They are started in a
   /// loop, because recursion would be as deep as the longest chain of parked tasks.
   void start_followers();
-  [[nodiscard]] bool has_followers() const noexcept {
-    return !parts_.flusher.alone().empty() || !parts_.batches.runnable().empty();
-  }
   /// Starts the copies whose predecessors were in open batches. @return whether there are any.
   bool start_behind_open();
   /// Takes all tasks out of the open batches, without any call of the driver. They wait for room.
@@ -108,8 +109,6 @@ class task_starter {
   /// Starts a launch that has predecessors in open batches.
   bool start_follower(slot_address task, bool alone);
   void start_other(slot_address task);
-  /// Returns whether a copy should use a copy engine, because its kernel would wait too long.
-  [[nodiscard]] bool prefers_engine(slot& task) const;
   /// Returns whether a copy or fill becomes a launch, although a copy engine could execute it. For
   /// a single copy that waits for no open batch, the copy engine is better.
   [[nodiscard]] bool joins_launches(slot& task) const;
@@ -129,6 +128,7 @@ class task_starter {
   priority_queues waiting_;
   unended_predecessors found_;             // scratch memory of start_one
   std::vector<slot_address> behind_open_;  // copies whose predecessors are in open batches
+  bool kept_ = false;
   std::size_t expected_ = 0;
 };
 

@@ -24,9 +24,8 @@ void wave_flusher::flush(batch_place where) {
   outcome_.clear();
   parts_.flusher.flush(where, outcome_);
   finish_flush();
-  if (joint_ != nullptr && outcome_.abandoned_after) {
-    joint_->abandon_waves_after(*outcome_.abandoned_after, parts_.device);
-  }
+  std::optional<unsigned> const after = outcome_.lost ? where.wave : outcome_.abandoned_after;
+  if (joint_ != nullptr && after) { joint_->abandon_waves_after(*after, parts_.device); }
 }
 
 void wave_flusher::prepare_wave(unsigned wave) {
@@ -41,10 +40,12 @@ void wave_flusher::prepare_wave(unsigned wave) {
     batch.before_elsewhere.clear();
     bool const waits_elsewhere = std::ranges::any_of(
         batch.marks, [this](end_mark mark) { return mark.device() != parts_.device; });
-    if (!waits_elsewhere || batch.traits.device_wait.valid()) { continue; }
+    // A batch without a graph has no place for a spin kernel.
+    bool const waits_in_stream = !waits_elsewhere || batch.traits.one_by_one;
+    if (waits_in_stream || batch.traits.device_wait.valid()) { continue; }
     std::uint32_t const kernel = parts_.shared.tasks.at(batch.tasks[0]).kernel;
-    parts_.waves.wait_on_device(
-        where, parts_.device_waits.choose_in_turn(batch.marks, parts_.profiles.of(kernel)));
+    parts_.waves.wait_on_device(where, parts_.device_waits.choose_in_turn(
+                                           batch.marks, parts_.profiles.of(kernel), where.lane));
   }
 }
 
@@ -53,6 +54,8 @@ std::optional<unsigned> wave_flusher::flush_wave(unsigned wave) {
   outcome_.clear();
   parts_.flusher.flush_wave(wave, outcome_);
   finish_flush();
+  // Tasks of other devices must not follow tasks that were lost.
+  if (outcome_.lost) { return wave; }
   return outcome_.abandoned_after;
 }
 

@@ -100,6 +100,10 @@ void lane_set::add(lane const& lane, lane::batch const& batch) noexcept {
   set_busy(lane);
 }
 
+bool lane_set::any_done() {
+  return !busy_.visit([&](unsigned lane) { return lanes_[lane]->done() == nullptr; });
+}
+
 bool lane_set::any_ended() const noexcept {
   return has_batches() && std::any_of(lanes_.begin(), lanes_.end(), [this](auto const& each) {
            std::uint64_t const oldest = each->oldest_number();

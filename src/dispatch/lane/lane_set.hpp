@@ -89,6 +89,7 @@ class alignas(base::cache_line) lane_set {
     });
   }
   [[nodiscard]] bool any_busy() const noexcept { return !busy_.empty(); }
+  [[nodiscard]] bool any_done();
   /// The number of launches in flight.
   [[nodiscard]] std::size_t launches_in_flight() const noexcept { return counts_.launches; }
   [[nodiscard]] bool any_long_running() const noexcept { return counts_.long_running_batches != 0; }

@@ -35,6 +35,15 @@ class DeviceSideWaits : public guest_test {
   static dispatch::tuning many_waits() {
     return {.multiprocessors_per_device_wait = 1, .cpu_builtins = stand_ins};
   }
+  /// Allows one device-side wait at a time.
+  static dispatch::tuning one_wait(std::chrono::microseconds turnover) {
+    runtime const probe{{.devices = "cpu:2"}};
+    return {.multiprocessors_per_device_wait =
+                static_cast<unsigned>(probe.devices()[1].multiprocessors),
+            .device_wait_turnover = turnover,
+            .cpu_builtins = stand_ins};
+  }
+
   /// A runtime with two devices. Both have already run kernels, so that the lengths of the kernels
   /// are known.
   struct device_pair {
@@ -73,6 +82,16 @@ class DeviceSideWaits : public guest_test {
       EXPECT_TRUE(eventually([&] { return batches() > before; }));
       return held;
     }
+    /// Submits two tasks to device 1 while a batch waits there, so that passes over device 1 take
+    /// place during the wait. Adds the tickets of the two tasks to `made`, because they end later.
+    void let_pass(std::vector<ticket>& made) {
+      for (int i = 0; i < 2; ++i) {
+        std::uint64_t const before = rt.counters(rt.devices()[1]).batches;
+        made.push_back(
+            rt.submit(program.nothing.with_shape({1}, {1})(), {.device = device_ordinal{1}}));
+        EXPECT_TRUE(eventually([&] { return rt.counters(rt.devices()[1]).batches > before; }));
+      }
+    }
     /// Makes one batch of device 1 wait for device 0, and then ends the wait.
     void wait_once() {
       held_word head{rt};
@@ -95,6 +114,11 @@ class DeviceSideWaits : public guest_test {
     }
     launch step(std::uint32_t link) {
       return program.step.with_shape({1}, {1})(value.data(), 3u, link);
+    }
+    /// Submits a task of the same kernel that writes the word `beside[at]` on device 1.
+    ticket submit_beside(unsigned at, ticket const& predecessor) {
+      return rt.submit(program.step.with_shape({1}, {1})(&beside[at], 0u, at),
+                       {.device = device_ordinal{1}, .after = {predecessor}});
     }
   };
   /// Submits a chain of tasks. The first task runs on device `from`, the others run on the other

@@ -49,30 +49,75 @@ TEST_F(DeviceSideWaits, TheSettingTurnsThemOff) {
   }
 }
 
+// requirement: while the maximum number of batches waits on the device, the next task is held back
+// until one of these waits ends. Otherwise the task would wait in its stream, which is slower. A
+// chain that is launched far ahead of the devices would then use only slow waits.
+TEST_F(DeviceSideWaits, TaskIsKeptWhileOtherWaitsTurnOver) {
+  constexpr unsigned tasks = 4;  // the first waits on the device, the others are held back
+  device_pair pair{one_wait(60s)};
+  pair.wait_once();
+  std::uint32_t const made = pair.value[0];
+  testing::fail_call("cuStreamWaitValue64", 1, driver_status::not_supported);
+  held_word head{pair.rt};
+  std::vector<ticket> behind, beside;
+  ticket const held = pair.held_behind(head, behind);
+  pair.let_pass(beside);
+  for (unsigned i = 1; i < tasks; ++i) { behind.push_back(pair.submit_beside(i, held)); }
+  pair.pump(1000);
+  head.release();
+  for (ticket const& each : behind) {
+    EXPECT_NO_THROW(each.wait()) << "a wait was enqueued into a stream, and failed";
+  }
+  EXPECT_EQ(pair.value[0], made * 3 + 1);
+  for (unsigned i = 1; i < tasks; ++i) { EXPECT_EQ(pair.beside[i], i); }
+}
+
+// requirement: even if no wait ends, a task is held back only briefly, because the predecessors may
+// run for a long time.
+TEST_F(DeviceSideWaits, TaskIsNotKeptIfNoWaitEnds) {
+  constexpr unsigned tasks = 4;
+  device_pair pair{one_wait(1ms)};
+  pair.wait_once();
+  held_word head{pair.rt};
+  auto const batches = [&] { return pair.rt.counters(pair.rt.devices()[1]).batches; };
+  std::uint64_t const before = batches();
+  std::vector<ticket> behind;
+  ticket const held = pair.held_behind(head, behind);
+  for (unsigned i = 1; i < tasks; ++i) { behind.push_back(pair.submit_beside(i, held)); }
+  EXPECT_TRUE(eventually([&] { return batches() == before + tasks; }))
+      << "tasks were held back too long";
+  head.release();
+  for (ticket const& each : behind) { each.wait(); }
+}
+
 // requirement: in a joint pass, the batches of one lane wait on the device however many of them are
 // launched. If their stream waited for some of them, the wait would be slow, and the devices would
 // never catch up with a host that is ahead.
 TEST_F(DeviceSideWaits, BatchesOfAJointPassWaitOnTheDevice) {
-  constexpr unsigned links = 12;
-  device_pair pair{many_waits()};
-  pair.wait_once();
+  constexpr unsigned width = 8;
+  // This thread drives both devices, when all tasks are submitted.
+  runtime rt{make_runtime({.devices = "cpu:2", .workers = 0}, many_waits())};
+  test_program const program{rt};
+  host_buffer<std::uint32_t> words{rt, width};
+  auto const run = [&](unsigned steps) {
+    std::vector<ticket> tickets;
+    for (unsigned task = 0; task < width * steps; ++task) {
+      unsigned const point = task % width;
+      task_options how{.device = device_ordinal{point * 2 / width}};
+      for (unsigned near = point == 0 ? 0 : point - 1;
+           task >= width && near < std::min(point + 2, width); ++near) {
+        how.after.add(tickets[task - point - width + near]);
+      }
+      tickets.push_back(
+          rt.submit(program.step.with_shape({1}, {1})(words.data() + point, 3u, task), how));
+    }
+    for (ticket const& each : tickets) {
+      EXPECT_NO_THROW(each.wait()) << "a wait was enqueued into a stream, and failed";
+    }
+  };
+  for (int i = 0; i < 4; ++i) { run(6); }  // until the kernel is measured
   testing::fail_call("cuStreamWaitValue64", 1, driver_status::not_supported);
-  held_word head{pair.rt};
-  std::vector<ticket> here, there;
-  here.push_back(pair.rt.submit(head.launch_of(pair.program), {.device = device_ordinal{0}}));
-  EXPECT_TRUE(eventually([&] { return head.started(); }));
-  for (unsigned i = 0; i < links; ++i) {
-    task_options how{.device = device_ordinal{1}, .after = {here.back()}};
-    if (i != 0) { how.after.add(there.back()); }
-    there.push_back(
-        pair.rt.submit(pair.program.step.with_shape({1}, {1})(&pair.beside[1], 3u, i), how));
-    here.push_back(
-        pair.rt.submit(pair.step(i), {.device = device_ordinal{0}, .after = {here.back()}}));
-  }
-  head.release();
-  for (ticket const& each : there) {
-    EXPECT_NO_THROW(each.wait()) << "a wait was enqueued into a stream, and failed";
-  }
+  run(12);
 }
 
 // requirement: tasks run in order even if the driver refuses a graph, a launch or an update of a
