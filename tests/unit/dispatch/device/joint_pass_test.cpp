@@ -57,10 +57,16 @@ class JointPass : public ::testing::Test {
 TEST_F(JointPass, TasksOfAStepShareALaunchOnEachDevice) {
   for (int i = 0; i < 4; ++i) { run(8); }  // until the kernel is measured
   constexpr unsigned steps = 60;
-  std::uint64_t const before = batches();
-  run(steps);
-  // At first, steps of both devices may be apart by one.
-  EXPECT_LE(batches() - before, 2 * steps + 8);
+  // A thread that is interrupted for a millisecond begins alone again, so the best of some runs.
+  std::uint64_t best = ~std::uint64_t{0};
+  for (int i = 0; i < 6; ++i) {
+    std::uint64_t const before = batches();
+    run(steps);
+    best = std::min(best, batches() - before);
+  }
+  // At first, steps of both devices may be apart by one. If each device were driven alone, there
+  // would be several hundred launches.
+  EXPECT_LE(best, 2 * steps + 8);
 }
 
 }  // namespace
