@@ -43,6 +43,8 @@ TEST_F(DeviceSideWaits, TheSettingTurnsThemOff) {
     device_pair pair{many_waits(), text};
     held_word head{pair.rt};
     ticket const behind = pair.launched_behind(head);
+    // Before, the thread that launches the task may still change what this thread reads below.
+    EXPECT_TRUE(pair.launches({&behind, 1}));
     EXPECT_EQ(inside(pair.rt).devices[1].lanes().batches_waiting_on_device() != 0, waits_on_device);
     head.release();
     behind.wait();

@@ -64,9 +64,9 @@ TEST_F(JointPass, TasksOfAStepShareALaunchOnEachDevice) {
     run(steps);
     best = std::min(best, batches() - before);
   }
-  // At first, steps of both devices may be apart by one. If each device were driven alone, there
-  // would be several hundred launches.
-  EXPECT_LE(best, 2 * steps + 8);
+  // Two launches for each step, and some more if an interruption divides steps. If each device were
+  // driven alone, there would be twelve for each step.
+  EXPECT_LE(best, 3 * steps);
 }
 
 }  // namespace
