@@ -40,11 +40,6 @@ batch_lanes::batch_lanes(parts const& with) : parts_(with) {
   }
 }
 
-bool batch_lanes::waits_elsewhere(std::span<end_mark const> waits) const noexcept {
-  return std::ranges::any_of(
-      waits, [this](end_mark mark) { return mark.device() != parts_.lanes.device(); });
-}
-
 std::size_t batch_lanes::class_of(slot const& task) const {
   // Without a barrier after each step, longer tasks lose nothing in a shared lane.
   constexpr float max_ns = 50'000;
@@ -159,7 +154,7 @@ unsigned batch_lanes::joinable(std::span<end_mark const> waits, slot const& task
   lane_range const range = lane_layout::launch_lanes_of(task.level);
   if (unsigned const shared = shared_by(task); shared != lane_layout::no_lane) {
     bool const is_behind =
-        (joint_ && waits_elsewhere(waits)) ||
+        (joint_ && any_elsewhere(waits, parts_.lanes.device())) ||
         std::ranges::all_of(waits, [shared](end_mark mark) { return mark.lane() == shared; });
     if (is_behind && parts_.waves.is_open({0, shared}) && may_join({0, shared})) { return shared; }
   }
@@ -182,8 +177,9 @@ batch_lanes::choice batch_lanes::behind(std::span<end_mark const> waits, slot co
   lane_range const range = lane_layout::launch_lanes_of(task.level);
   choice found;
   // In a joint pass, tasks that wait for other devices wait together. Others stay in their lanes.
-  if (unsigned const shared =
-          joint_ && waits_elsewhere(waits) && !alone ? shared_by(task) : lane_layout::no_lane;
+  if (unsigned const shared = joint_ && any_elsewhere(waits, parts_.lanes.device()) && !alone
+                                  ? shared_by(task)
+                                  : lane_layout::no_lane;
       shared != lane_layout::no_lane) {
     if (!takes_batch(shared, task)) { return {.is_full = true}; }
     return {shared, false, parts_.waves.is_open({0, shared})};

@@ -106,8 +106,6 @@ class batch_lanes {
   static constexpr float max_joint_ns = 500'000;
   static constexpr std::size_t length_classes = 3;
   static constexpr std::size_t no_class = length_classes;
-  /// Returns whether one of these predecessors is on another device.
-  [[nodiscard]] bool waits_elsewhere(std::span<end_mark const> waits) const noexcept;
   /// Returns the class of launches with which the launch shares a lane.
   [[nodiscard]] std::size_t class_of(slot const& task) const;
   /// Returns the lane that the launch shares, or no_lane.

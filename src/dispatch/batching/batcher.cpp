@@ -3,7 +3,6 @@
 #include "dispatch/batching/batcher.hpp"
 
 #include <algorithm>
-#include <bit>
 
 namespace flotilla::dispatch {
 
@@ -123,13 +122,10 @@ void batcher::set_size(open_batch& batch, slot const& first, std::uint32_t max_t
 }
 
 void batcher::resume_followers() {
-  for (unsigned wave = 0; wave < parts_.waves.count(); ++wave) {
-    for (std::uint64_t left = parts_.waves.lanes(wave); left != 0; left &= left - 1) {
-      open_batch const& batch =
-          parts_.waves.at({wave, static_cast<unsigned>(std::countr_zero(left))});
-      for (std::uint32_t i = 0; i < batch.count; ++i) { resume_parked_on(batch.tasks[i]); }
-    }
-  }
+  parts_.waves.visit([this](batch_place where) {
+    open_batch const& batch = parts_.waves.at(where);
+    for (std::uint32_t i = 0; i < batch.count; ++i) { resume_parked_on(batch.tasks[i]); }
+  });
 }
 
 batcher::step batcher::follow(slot_address task, unended_predecessors const& before) {
@@ -203,10 +199,7 @@ batcher::step batcher::add(slot_address task, std::span<end_mark const> waits, e
   unsigned lane = lane_layout::no_lane;
   // In a joint pass, the tasks of a step wait together for the other devices.
   bool const shares_wait = joint_ != nullptr && parts_.places.shares_lane(one);
-  bool const waits_here =
-      shares_wait || std::all_of(waits.begin(), waits.end(), [this](end_mark mark) {
-        return mark.device() == parts_.lanes.device();
-      });
+  bool const waits_here = shares_wait || !any_elsewhere(waits, parts_.lanes.device());
   // Alone, the launch can wait for other devices in the lane of a predecessor too.
   if (one.dependencies != 0 && (waits_here || alone)) {
     lane = alone ? lane_layout::no_lane : parts_.places.joinable(waits, one);

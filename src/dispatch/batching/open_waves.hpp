@@ -84,6 +84,11 @@ class open_waves {
   void close(batch_place where) noexcept;
   /// Closes all batches of the waves after `wave`.
   void close_after(unsigned wave) noexcept;
+  /// Closes all batches.
+  void close_all() noexcept;
+  /// Calls `visit(place)` for each open batch, in the order of the waves.
+  template <class Visit>
+  void visit(Visit&& visit) const;
 
  private:
   struct open_wave {
@@ -110,14 +115,19 @@ inline unsigned open_waves::batches_of(unsigned lane) const noexcept {
   return found;
 }
 
+template <class Visit>
+void open_waves::visit(Visit&& visit) const {
+  for (unsigned wave = 0; wave < count_; ++wave) {
+    for (std::uint64_t left = waves_[wave]->open; left != 0; left &= left - 1) {
+      visit(batch_place{wave, static_cast<unsigned>(std::countr_zero(left))});
+    }
+  }
+}
+
 inline bool open_waves::fill_a_run() const noexcept {
   if (count_ == 1) { return false; }
   std::uint32_t tasks = 0;
-  for (unsigned i = 0; i < count_; ++i) {
-    for (std::uint64_t left = waves_[i]->open; left != 0; left &= left - 1) {
-      tasks += waves_[i]->batches[static_cast<std::size_t>(std::countr_zero(left))].count;
-    }
-  }
+  visit([&](batch_place where) { tasks += at(where).count; });
   return tasks + max_taken_at_once > lane::max_tasks;
 }
 
@@ -143,6 +153,13 @@ inline void open_waves::close(batch_place where) noexcept {
   at(where).reset();
   waves_[where.wave]->open &= ~bit_of(where.lane);
   while (count_ > 1 && waves_[count_ - 1]->open == 0) { --count_; }
+}
+
+inline void open_waves::close_all() noexcept {
+  close_after(0);
+  while (std::uint64_t const open = waves_[0]->open) {
+    close({0, static_cast<unsigned>(std::countr_zero(open))});
+  }
 }
 
 inline void open_waves::close_after(unsigned wave) noexcept {

@@ -4,6 +4,7 @@
 // The predecessors of a task that have not ended.
 
 #include <algorithm>
+#include <span>
 #include <vector>
 
 #include "dispatch/task/slot.hpp"
@@ -46,5 +47,10 @@ struct unended_predecessors {
     }
   }
 };
+
+/// Returns whether one of the marks is of another device than `device`.
+[[nodiscard]] inline bool any_elsewhere(std::span<end_mark const> marks, unsigned device) noexcept {
+  return std::ranges::any_of(marks, [device](end_mark mark) { return mark.device() != device; });
+}
 
 }  // namespace flotilla::dispatch

@@ -20,8 +20,8 @@ namespace flotilla::dispatch {
 class device_driver;
 class device_set;
 
-/// The passes of a drain. A thread drains one device, the *host*. If tasks are parked because they
-/// follow tasks of other devices that are not launched yet, the thread also takes the leases of
+/// The passes of a drain. A thread drains one device, the *host*. If a task has several
+/// predecessors, some of them on other devices and not ended, the thread also takes the leases of
 /// these devices, the *guests*, and keeps them until the drain ends or a callable must run. The
 /// waves of all these devices are launched together: wave 0 of each, then wave 1 of each, and so on
 /// (joint_waves). A launch waits only for earlier launches, as without guests.

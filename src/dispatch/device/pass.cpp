@@ -224,7 +224,7 @@ void device_driver::end_batch(lane const& lane, lane::batch const& batch, clock:
   if (parts_.shared.trace.active()) [[unlikely]] {
     trace_.note_batch(lane, batch, callables_.has_failures());
   }
-  if (batch.is_joint) { replays_.note_end(tasks[0]); }
+  if (batch.exchanges) { replays_.note_end(tasks[0]); }
   if (batch.has_status) {
     shared_tasks = parts_.shared.tasks.is_shared(tasks[0]) ? 1 : 0;
     parts_.shared.ends.end(

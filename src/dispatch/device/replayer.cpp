@@ -37,7 +37,7 @@ std::shared_ptr<recorded_part> replayer::build(planned_part const& plan, change_
 }
 
 unsigned replayer::find_lane(priority_level level, std::span<end_mark const> waits,
-                             bool joint) const {
+                             bool exchanges) const {
   if (!parts_.lanes.has_room(level)) { return lane_layout::no_lane; }
   // Prefer the lane of a predecessor, because a stream keeps the order at no cost. That lane may
   // have an open batch, so the lane must have room for the open batch and the replay. But a part
@@ -46,7 +46,7 @@ unsigned replayer::find_lane(priority_level level, std::span<end_mark const> wai
   unsigned found = lane_layout::no_lane;
   for (end_mark const mark : waits) {
     bool const is_of_device = mark.device() == parts_.lanes.device() && range.contains(mark.lane());
-    bool const here = is_of_device && (!joint || is_last(mark));
+    bool const here = is_of_device && (!exchanges || is_last(mark));
     if (here && parts_.lanes[mark.lane()].has_room(1 + open_waves::max_batches_of_flush)) {
       found = mark.lane();
     }
@@ -105,7 +105,7 @@ bool replayer::start(slot_address task, std::span<end_mark const> waits) {
   }
   replay.version = part->version();
   batch.tasks[batch.count++] = task;
-  batch.is_joint = group != nullptr;
+  batch.exchanges = group != nullptr;
   lane.commit();
   if (turn) {
     parts_.shared.turns.handled(*group, part->number_in_group(), replay.replay);

@@ -57,9 +57,9 @@ class replayer {
   void let_pass() noexcept { passes_until_ = std::chrono::steady_clock::now() + max_pass; }
 
  private:
-  /// @param joint  Whether the part waits for other parts.
+  /// @param exchanges  Whether the part waits for other parts.
   [[nodiscard]] unsigned find_lane(priority_level level, std::span<end_mark const> waits,
-                                   bool joint) const;
+                                   bool exchanges) const;
   /// Returns whether the mark's task is the last work of its lane.
   [[nodiscard]] bool is_last(end_mark mark) const;
   /// @throws invalid_argument  There are too many parts, or this device has no kernels that wait

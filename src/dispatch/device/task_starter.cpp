@@ -119,7 +119,7 @@ bool task_starter::must_wait_for_places(slot_address task) {
                              parts_.shared.kernels.kernels[one.kernel].has_clusters;
   if (!needs_several) { return false; }  // programmatic
   parts_.device_waits.disable();
-  bool const exchanges = parts_.lanes.counts().joint_batches != 0;
+  bool const exchanges = parts_.lanes.counts().exchanging_batches != 0;
   if (exchanges) { parts_.replays.let_pass(); }
   return exchanges || !parts_.device_waits.callables_may_run();
 }
@@ -163,9 +163,7 @@ bool task_starter::start_follower(slot_address task, bool alone) {
   bool const shares_wait =
       parts_.flusher.is_joint() && parts_.places.shares_lane(parts_.shared.tasks.at(task));
   bool const waits_elsewhere =
-      !shares_wait &&
-      std::any_of(found_.launched.begin(), found_.launched.end(),
-                  [this](end_mark mark) { return mark.device() != parts_.lanes.device(); });
+      !shares_wait && any_elsewhere(found_.launched, parts_.lanes.device());
   if (alone || waits_elsewhere) {
     flush_predecessors();
     return false;

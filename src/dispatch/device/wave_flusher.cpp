@@ -38,10 +38,9 @@ void wave_flusher::prepare_wave(unsigned wave) {
                                      end_mark::of(ahead.device, ahead.place.lane, number));
     }
     batch.before_elsewhere.clear();
-    bool const waits_elsewhere = std::ranges::any_of(
-        batch.marks, [this](end_mark mark) { return mark.device() != parts_.device; });
     // A batch without a graph has no place for a spin kernel.
-    bool const waits_in_stream = !waits_elsewhere || batch.traits.one_by_one;
+    bool const waits_in_stream =
+        !any_elsewhere(batch.marks, parts_.device) || batch.traits.one_by_one;
     if (waits_in_stream || batch.traits.device_wait.valid()) { continue; }
     std::uint32_t const kernel = parts_.shared.tasks.at(batch.tasks[0]).kernel;
     parts_.waves.wait_on_device(where, parts_.device_waits.choose_in_turn(
@@ -66,18 +65,11 @@ void wave_flusher::abandon_waves_after(unsigned wave) {
 }
 
 void wave_flusher::take_open(std::vector<slot_address>& tasks) {
-  for (unsigned wave = 0; wave < parts_.waves.count(); ++wave) {
-    for (std::uint64_t left = parts_.waves.lanes(wave); left != 0; left &= left - 1) {
-      open_batch const& batch =
-          parts_.waves.at({wave, static_cast<unsigned>(std::countr_zero(left))});
-      tasks.insert(tasks.end(), batch.tasks.begin(), batch.tasks.begin() + batch.count);
-    }
-  }
-  for (unsigned wave = parts_.waves.count(); wave-- > 0;) {
-    while (std::uint64_t const open = parts_.waves.lanes(wave)) {
-      parts_.waves.close({wave, static_cast<unsigned>(std::countr_zero(open))});
-    }
-  }
+  parts_.waves.visit([&](batch_place where) {
+    open_batch const& batch = parts_.waves.at(where);
+    tasks.insert(tasks.end(), batch.tasks.begin(), batch.tasks.begin() + batch.count);
+  });
+  parts_.waves.close_all();
   tasks.insert(tasks.end(), alone_.begin(), alone_.end());
   alone_.clear();
 }

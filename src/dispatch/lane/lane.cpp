@@ -44,7 +44,7 @@ lane::batch& lane::begin() {
   made.records = {};
   made.end_event = nullptr;
   made.count = 0;
-  made.waits_on_device = made.long_running = made.has_status = made.is_chunk = made.is_joint =
+  made.waits_on_device = made.long_running = made.has_status = made.is_chunk = made.exchanges =
       false;
   page_.set_beside_next(index_, made.number, false);
   made.joined = begun_ > 1;

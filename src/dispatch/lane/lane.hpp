@@ -52,7 +52,7 @@ class lane {
     bool long_running = false;      // whether a kernel of the batch is long or was never measured
     bool has_status = false;        // whether the batch is one task whose kernel has a task_status
     bool is_chunk = false;          // whether the batch is one task, a chunk of a bulk
-    bool is_joint = false;          // whether the batch is a part of a replay that has a group
+    bool exchanges = false;         // whether the batch is a part of a replay that has a group
     bool joined = false;            // whether the batch was launched together with the one before
     std::span<slot_address> tasks;  // the first `count` of them are valid
   };

@@ -20,7 +20,8 @@ struct launch_counts {
   // after a thread has ended the task.
   std::uint32_t status_batches = 0;
   std::uint32_t waiting_batches = 0;  // number of batches in flight that begin with a spin kernel
-  std::uint32_t joint_batches = 0;  // number of batches in flight that exchange with other devices
+  // The number of batches in flight that exchange with other devices (graph_exchanges).
+  std::uint32_t exchanging_batches = 0;
 
   /// Counts a batch of a launch lane.
   void add(lane const& lane, lane::batch const& batch) noexcept {
@@ -29,7 +30,7 @@ struct launch_counts {
     if (batch.long_running) { ++long_running_batches; }
     if (batch.waits_on_device) { ++waiting_batches; }
     if (batch.has_status) { ++status_batches; }
-    if (batch.is_joint) { ++joint_batches; }
+    if (batch.exchanges) { ++exchanging_batches; }
   }
   /// Counts a batch of any lane as no longer in flight.
   void remove(lane const& lane, lane::batch const& batch) noexcept {
@@ -39,7 +40,7 @@ struct launch_counts {
     if (batch.long_running) { --long_running_batches; }
     if (batch.waits_on_device) { --waiting_batches; }
     if (batch.has_status) { --status_batches; }
-    if (batch.is_joint) { --joint_batches; }
+    if (batch.exchanges) { --exchanging_batches; }
   }
 };
 
