@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "processor_time.hpp"
 
-#include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -28,15 +28,18 @@ unsigned long long activity_of_others() {
   return all;
 }
 
+double seconds_of(clockid_t which) {
+  timespec now{};
+  clock_gettime(which, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
 }  // namespace
 
-double processor_seconds() {
-  rusage use{};
-  getrusage(RUSAGE_SELF, &use);
-  auto const seconds = [](timeval const& time) {
-    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
-  };
-  return seconds(use.ru_utime) + seconds(use.ru_stime);
+double processor_seconds() { return seconds_of(CLOCK_PROCESS_CPUTIME_ID); }
+
+double processor_seconds_of_others() {
+  return seconds_of(CLOCK_PROCESS_CPUTIME_ID) - seconds_of(CLOCK_THREAD_CPUTIME_ID);
 }
 
 void settle(std::chrono::milliseconds settling, std::chrono::milliseconds max_settling) {

@@ -12,6 +12,9 @@ namespace flotilla::bench {
 /// Returns the processor time that all threads of this process have used, in seconds.
 [[nodiscard]] double processor_seconds();
 
+/// Returns the processor time that all threads but the calling one have used, in seconds.
+[[nodiscard]] double processor_seconds_of_others();
+
 /// Repeats `action` for `duration`. Returns the processor time that the process used during this
 /// time, divided by the elapsed time.
 template <class Action>

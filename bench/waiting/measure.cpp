@@ -47,9 +47,12 @@ row measure(row result, durations const& durations, Task const& task, Spin const
   result.share_idle = 1;
   for (int i = 0; i < idle_intervals; ++i) {
     settle(durations.settling, durations.max_settling);
-    // This thread sleeps during the measurement, so the process is idle.
-    double const share =
-        share_while(durations.idle, [&] { std::this_thread::sleep_for(durations.idle); });
+    // This thread sleeps, so the process is idle. What it costs to wake this thread up, which is up
+    // to 1 ms on a busy machine, does not belong to the runtime.
+    double const before = processor_seconds_of_others();
+    auto const begin = clock::now();
+    std::this_thread::sleep_for(durations.idle);
+    double const share = (processor_seconds_of_others() - before) / seconds_since(begin);
     result.share_idle = std::min(result.share_idle, share);
   }
   return result;

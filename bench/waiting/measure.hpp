@@ -36,7 +36,9 @@ struct row {
   double p99_us = 0;
   double share_50us = 0;  // share while a thread waits for kernels of 50 us, one after another
   double share_5ms = 0;   // share while a thread waits for kernels of 5 ms
-  double share_idle = 0;  // share while there are no tasks, after the workers have ended
+  /// Share of the threads that do not measure, while there are no tasks, after the workers have
+  /// ended.
+  double share_idle = 0;
 };
 
 /// Measures `ticket::wait` on the first device with the wait policy `policy`.

@@ -184,33 +184,55 @@ TEST_F(BusyThreads, AGlobalRuntimeMayEndBeforeThem) {
 
 /// What a callable has captured. It must not be destroyed while the callable runs.
 struct capture {
-  static inline std::atomic<bool> is_in_use{false};
+  static inline std::atomic<unsigned> in_use{0};
   ~capture() {
-    if (is_in_use) { std::_Exit(status + 1); }
+    if (in_use != 0) { std::_Exit(status + 1); }
   }
 };
 
-/// Ends the process while a callable runs on another thread. Then the driver shuts down first.
-[[noreturn]] void end_during_a_callable(int workers) {
+struct where_callables_run {
+  char const* name;
+  unsigned devices;
+  int workers;
+};
+
+void PrintTo(where_callables_run const& where, std::ostream* out) { *out << where.name; }
+
+class BusyCallables : public BusyThreads,
+                      public ::testing::WithParamInterface<where_callables_run> {};
+
+/// Ends the process while a callable of each device runs. Then the driver shuts down first.
+[[noreturn]] void end_during_callables(where_callables_run const& where) {
   ::alarm(50);
-  runtime& rt = runtime_of(owners::global_object, workers);
+  runtime& rt = object.emplace(
+      runtime_options{.devices = device_spec(where.devices), .workers = where.workers});
+  auto const endless = [held = capture{}](task_context&) {
+    ++capture::in_use;
+    while (true) { std::this_thread::sleep_for(milliseconds{1}); }
+  };
   std::thread{[&] {
-    rt.submit([held = capture{}](task_context&) {
-        capture::is_in_use = true;
-        while (true) { std::this_thread::sleep_for(milliseconds{1}); }
-      }).wait();
+    for (unsigned i = 0; i < where.devices; ++i) {
+      rt.post(endless, {.device = device_ordinal{i}});
+    }
+    // With workers, this thread must not run a callable instead of them.
+    if (where.workers == 0) { rt.wait_idle(); }
+    while (true) { std::this_thread::sleep_for(milliseconds{1}); }
   }}.detach();
-  while (!capture::is_in_use) { std::this_thread::yield(); }
+  while (capture::in_use != where.devices) { std::this_thread::yield(); }
   std::exit(status);
 }
 
 // regression: the end of the runtime destroyed a callable that another thread was inside
-TEST_F(BusyThreads, ACallableMayRunMeanwhile) {
-  for (int const workers : {0, 1}) {
-    SCOPED_TRACE(std::to_string(workers) + " workers");
-    EXPECT_EXIT(end_during_a_callable(workers), ::testing::ExitedWithCode(status), "");
-  }
+// regression: the end of the process waited for workers whose callables never return
+TEST_P(BusyCallables, MayRunWhileTheProcessEnds) {
+  EXPECT_EXIT(end_during_callables(GetParam()), ::testing::ExitedWithCode(status), "");
 }
+
+INSTANTIATE_TEST_SUITE_P(threads, BusyCallables,
+                         ::testing::Values(where_callables_run{"waiting_thread", 1, 0},
+                                           where_callables_run{"worker", 1, 1},
+                                           where_callables_run{"worker_and_stand_in", 2, 1}),
+                         [](auto const& info) { return info.param.name; });
 
 // requirement: another thread may end the process
 TEST_F(BusyThreads, AnotherThreadMayEndTheProcess) {

@@ -29,12 +29,18 @@ bool is_deinitialized(std::exception const& why) noexcept {
   return of_driver != nullptr && of_driver->status() == driver_status::deinitialized;
 }
 
-/// Takes the lease of a device. If the process ends, another thread may sleep with the lease until
-/// the process has ended. Then returns nothing, and the device is left as it is.
+/// Returns until when to wait for another thread, which may be inside a callable or sleep until the
+/// process has ended. Null: as long as necessary.
+std::optional<std::chrono::steady_clock::time_point> max_wait(bool process_ends) noexcept {
+  if (!process_ends) { return std::nullopt; }
+  return std::chrono::steady_clock::now() + std::chrono::milliseconds{100};
+}
+
+/// Takes the lease of a device. If another thread keeps it although the process ends, returns
+/// nothing, and the device is left as it is.
 std::optional<context::lease> take_lease(context::lease_gate& gate, bool process_ends) noexcept {
-  constexpr std::chrono::milliseconds max_wait{100};
-  if (!process_ends) { return gate.take(); }
-  return gate.take_until(std::chrono::steady_clock::now() + max_wait);
+  auto const until = max_wait(process_ends);
+  return until ? gate.take_until(*until) : gate.take();
 }
 
 /// Waits for the kernels of all devices. Call it before memory is freed, because kernels may use
@@ -97,7 +103,7 @@ void runtime_state::destroy_callables() noexcept {
 void runtime_state::shut_down(bool is_kept) noexcept {
   continuations.end();
   if (threads_ != nullptr) { threads_->stop(); }
-  workers.stop();
+  workers.stop(max_wait(is_kept));
   events.stop();
   overdue_.stop();
   if (!is_kept) { default_flow.destroy(); }

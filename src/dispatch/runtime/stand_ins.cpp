@@ -32,7 +32,7 @@ stand_ins::stand_ins(worker_environment const& environment, worker_state& state,
       wake_(std::move(wake)),
       idle_poll_time_(idle_poll_time) {}
 
-stand_ins::~stand_ins() { stop(); }
+stand_ins::~stand_ins() { stop(std::nullopt); }
 
 void stand_ins::note_callable() noexcept {
   if (environment_.devices.size() < 2) { return; }  // there is no other device to stall
@@ -145,6 +145,7 @@ void stand_ins::provide() {
     std::list<std::thread> added(1);
     added.front() = base::start_thread([this] { serve(); });
     threads_.splice(threads_.end(), added);
+    ++live_;
   } catch (std::exception const&) {}
 }
 
@@ -159,6 +160,8 @@ void stand_ins::serve() noexcept {
     --idle_;
     if (called_ != 0) { --called_; }
   }
+  --live_;
+  served_.notify_all();
 }
 
 void stand_ins::run_worker() noexcept {
@@ -173,7 +176,7 @@ void stand_ins::run_worker() noexcept {
   } catch (std::bad_alloc const&) { environment_.shared.faults.note_out_of_memory(); }
 }
 
-void stand_ins::stop() noexcept {
+void stand_ins::stop(std::optional<clock::time_point> until) noexcept {
   {
     std::lock_guard const lock{mutex_};
     is_stopping_ = true;
@@ -182,6 +185,10 @@ void stand_ins::stop() noexcept {
   serve_.notify_all();
   // No other thread uses these members any more, so they need no mutex.
   if (watcher_.joinable()) { watcher_.join(); }
+  if (until) {
+    std::unique_lock lock{mutex_};
+    if (!served_.wait_until(lock, *until, [this] { return live_ == 0; })) { return; }
+  }
   for (std::thread& each : threads_) { each.join(); }
   threads_.clear();
 }

@@ -9,6 +9,7 @@
 #include <functional>
 #include <list>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 #include "dispatch/runtime/worker.hpp"
@@ -55,12 +56,13 @@ class stand_ins {
   void watch_for_workers() noexcept;
   /// Call this when oneTBB has begun a worker.
   void note_begun() noexcept;
+  using clock = std::chrono::steady_clock;
   /// Ends all threads. No task may be open.
-  void stop() noexcept;
+  /// @param until  Leaves stand-ins alone that have not ended by then, because they are inside
+  /// callables. Then this object must stay in memory. Null: waits for all of them.
+  void stop(std::optional<clock::time_point> until) noexcept;
 
  private:
-  using clock = std::chrono::steady_clock;
-
   void watch() noexcept;
   void serve() noexcept;
   void run_worker() noexcept;
@@ -89,9 +91,11 @@ class stand_ins {
   std::mutex mutex_;
   std::condition_variable watch_;
   std::condition_variable serve_;
+  std::condition_variable served_;
   // The mutex guards these members:
   std::thread watcher_;
   std::list<std::thread> threads_;  // the stand-ins; they end in `stop`
+  int live_ = 0;                    // stand-ins that have not ended
   int idle_ = 0;                    // stand-ins that sleep
   int called_ = 0;                  // stand-ins that were woken and have not begun to run
   bool is_stopping_ = false;

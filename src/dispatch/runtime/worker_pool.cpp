@@ -97,7 +97,7 @@ worker_pool::worker_pool(worker_environment const& environment, doorbell& bell, 
       [](void* pool) noexcept { static_cast<worker_pool*>(pool)->wake_helper(); });
 }
 
-worker_pool::~worker_pool() { stop(); }
+worker_pool::~worker_pool() { stop(std::nullopt); }
 
 void worker_pool::wake() noexcept {
   int active = state_->active.load(std::memory_order_seq_cst);
@@ -199,14 +199,19 @@ worker_stats& worker_pool::stats_of_this_thread() {
   return all[state_->stats.add([me](worker_stats& stats) { stats.thread = me; })];
 }
 
-void worker_pool::stop() noexcept {
+void worker_pool::stop(std::optional<std::chrono::steady_clock::time_point> until) noexcept {
   {
     std::lock_guard const lock{state_->mutex};
     state_->closed = true;
   }
-  stand_ins_.stop();
+  stand_ins_.stop(until);
   std::unique_lock lock{state_->mutex};
-  state_->ended.wait(lock, [this] { return state_->running == 0; });
+  auto const has_ended = [this] { return state_->running == 0; };
+  if (until) {
+    state_->ended.wait_until(lock, *until, has_ended);
+  } else {
+    state_->ended.wait(lock, has_ended);
+  }
 }
 
 std::vector<worker_counters> worker_pool::counters() const {

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include <flotilla/device/counters.hpp>
@@ -59,7 +60,9 @@ class worker_pool {
   }
   /// Prevents new workers and copy helpers, and waits until the running ones and the stand-ins have
   /// ended. Does not wait for jobs that oneTBB has not begun.
-  void stop() noexcept;
+  /// @param until  Leaves threads alone that have not ended by then, because they are inside
+  /// callables or continuations. Then the runtime must stay in memory. Null: waits for all of them.
+  void stop(std::optional<std::chrono::steady_clock::time_point> until) noexcept;
   [[nodiscard]] std::vector<worker_counters> counters() const;
 
  private:
