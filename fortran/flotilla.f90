@@ -783,6 +783,12 @@ module flotilla
       type(flotilla_view), intent(inout), optional :: view
       integer(c_int) :: got
     end function
+    function flotilla_data_set_write_back(data, on) result(got) bind(c)
+      import
+      type(flotilla_data), value :: data
+      integer(c_int), value :: on
+      integer(c_int) :: got
+    end function
     function flotilla_data_prefetch(data, place) result(got) bind(c)
       import
       type(flotilla_data), value :: data
@@ -1029,6 +1035,7 @@ module flotilla
   public :: flotilla_data_destroy
   public :: flotilla_data_divide
   public :: flotilla_data_to_host
+  public :: flotilla_data_set_write_back
   public :: flotilla_data_prefetch
   public :: flotilla_data_is_valid_at
   public :: flotilla_flow_submit_launch

@@ -54,7 +54,7 @@ class ranks_bench {
     words now{flow_, {bands * width}, "now"}, next{flow_, {bands * width}, "next"};
     auto a = now.tiles({width}, blocks(all_)), b = next.tiles({width}, blocks(all_));
     for (std::size_t i = 0; i < bands; ++i) {
-      flow_.post_host(uses(write(a(i))), [](view<std::uint32_t>) {});
+      flow_.post(uses(write(a(i))), host_task([](view<std::uint32_t>) {}));
     }
     auto const kernel = program_.kernel(steps.stencil_words);
     print("stencil", "us a step", [&] {
@@ -75,7 +75,7 @@ class ranks_bench {
 
   void skip() {
     words x{flow_, {16}, "x"};
-    flow_.post_host(uses(write(x)), [](view<std::uint32_t>) {});
+    flow_.post(uses(write(x)), host_task([](view<std::uint32_t>) {}));
     auto const kernel = program_.kernel(steps.touch_word).over(1);
     all_.wait_idle();
     constexpr int count = 100'000;
@@ -100,7 +100,7 @@ class ranks_bench {
     std::vector<words> sent;
     for (std::size_t i = 0; i < count; ++i) {
       sent.emplace_back(flow_, std::array<std::size_t, 1>{16});
-      flow_.post_host(uses(write(sent.back())), [](view<std::uint32_t>) {});
+      flow_.post(uses(write(sent.back())), host_task([](view<std::uint32_t>) {}));
     }
     auto const kernel = program_.kernel(steps.touch_word).over(1);
     std::uint64_t messages = 0;
@@ -179,7 +179,7 @@ class ranks_bench {
   /// Returns the time of a step of a chain over all ranks.
   [[nodiscard]] double chain_of(std::size_t count, int steps_of_run, bool touches = false) {
     words x{flow_, {count}, "x"};
-    flow_.post_host(uses(write(x)), [](view<std::uint32_t>) {});
+    flow_.post(uses(write(x)), host_task([](view<std::uint32_t>) {}));
     auto const all = program_.kernel(steps.step_words);
     auto const one = program_.kernel(steps.touch_word);
     auto const size = static_cast<std::uint32_t>(count);

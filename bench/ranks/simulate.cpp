@@ -209,9 +209,9 @@ class simulation {
   }
   void start(rank_state& at, words& tile, std::uint32_t value) {
     count(at, tile);
-    at.over.post_host(uses(write(tile)), [value](view<std::uint32_t> out) {
-      for (std::size_t i = 0; i < out.size(); ++i) { out(i) = value; }
-    });
+    at.over.post(uses(write(tile)), host_task([value](view<std::uint32_t> out) {
+                   for (std::size_t i = 0; i < out.size(); ++i) { out(i) = value; }
+                 }));
   }
   template <class Use, class... Reads>
   void post(rank_state& at, Use const& to, words& tile, Reads&... from) {

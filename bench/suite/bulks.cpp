@@ -24,8 +24,8 @@ constexpr std::int64_t items = 10'000;
 
 ticket submit_nothing(runtime_fixture& fixture, kernel<> const& nothing, std::int64_t count,
                       task_options const& options = {}) {
-  return submit_bulk(
-      fixture.rt, nothing.with_shape({1}, {32}), count, [](std::size_t) { return std::tuple{}; },
+  return fixture.rt.submit(
+      bulk(nothing.with_shape({1}, {32}), count, [](std::size_t) { return std::tuple{}; }),
       options);
 }
 
@@ -56,7 +56,7 @@ void add_bulks(bench_suite& suite) {
                   return ns_each(start, rounds * items);
                 });
   suite.measure(
-      "flotilla, submit_bulk alone",
+      "flotilla, the submit of a bulk alone",
       {.who = "flotilla, a bulk", .what = "submit", .backlog = burst}, [=](figure&) {
         auto& fixture = get_fixture<runtime_fixture>({.workers = 0});
         kernel<> const nothing = fixture.kernels.kernel<>("null_kernel");
@@ -80,11 +80,11 @@ void add_bulks(bench_suite& suite) {
                  .controls = {"relaunched graph of 64 chains"},
                  .max_ratio = 0.1});
   suite.compare({.id = "bulk_submit",
-                 .subject = "flotilla, submit_bulk alone",
+                 .subject = "flotilla, the submit of a bulk alone",
                  .control = "submit alone",
                  .controls = {"flotilla, submit alone"}});
   suite.compare({.id = "submit_many",
-                 .subject = "flotilla, submit_bulk alone",
+                 .subject = "flotilla, the submit of a bulk alone",
                  .control = "submit alone",
                  .controls = {"flotilla, submit alone"},
                  .max_value = 12});

@@ -84,32 +84,6 @@ template <class... Parameters>
       detail::adopt_kernel(owner, handle, std::span{layout, count}));
 }
 
-/// Submits a task that ends when a CUDA event of the application has completed. Put the ticket into
-/// the `after` of the tasks that need the work before the event:
-///
-///     cudaEventRecord(event, stream);
-///     rt.submit(kernel.over(n)(x, n), {.after = {flotilla::submit_event(rt, event)}});
-///
-/// The thread that drives the device asks the driver whether the event has completed. So the wait
-/// uses no stream and blocks no other task. In single-threaded mode, this happens in pump and in
-/// waits.
-///
-/// @param event    A CUevent or cudaEvent_t of any context and device. It must have been recorded
-///                 before the call: CUDA treats an event that was never recorded as completed.
-///                 Until the task has ended, the event must not be recorded again, and must not be
-///                 destroyed.
-/// @param options  `after`: the task ends after these tasks have ended and the event has completed.
-///                 `device`: the device that polls the event. The default is device 0.
-/// @return The ticket of the task. If the driver reports an error of the event, the task fails with
-///         driver_error. The task can be cancelled until the event has completed.
-/// @throws invalid_argument  `event` is null.
-/// @throws the exceptions of runtime::submit
-/// Blocks  as runtime::submit does.
-/// Cost    One cuEventQuery in each pass of the device. While the task is open, a worker polls, and
-///         follows the device's wait policy.
-FLOTILLA_EXPORT ticket submit_event(runtime& owner, CUevent_st* event,
-                                    task_options const& options = detail::default_options);
-
 /// Makes a stream of the application wait until the task has ended, successfully or not. Work that
 /// is put into the stream after this call begins after that. However many streams share a hardware
 /// connection, the wait cannot deadlock, unless a callable before the task waits for later work of
@@ -128,7 +102,7 @@ FLOTILLA_EXPORT ticket submit_event(runtime& owner, CUevent_st* event,
 /// Blocks    Never, if the runtime owns its contexts and the stream belongs to another context.
 ///           Otherwise (for example, if both use the primary context) until the task is launched or
 ///           has ended, because the waiting stream could block the launch. A callable is launched
-///           when it has returned. Tasks of submit_event and copies to pageable memory are never
+///           when it has returned. The tasks of events and copies to pageable memory are never
 ///           launched. Meanwhile the caller helps as in ticket::wait. The call also blocks in this
 ///           way if 8192 flags are in use: each call for a task that is not launched uses one until
 ///           the task has ended. The driver itself blocks if too many operations of a stream are

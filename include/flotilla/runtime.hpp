@@ -3,14 +3,18 @@
 #pragma once
 /// The runtime: it has one floating context for each device, and threads that drive the devices.
 
+#include <concepts>
 #include <filesystem>
 #include <optional>
 #include <span>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <flotilla/detail/call_form.hpp>
 #include <flotilla/detail/export.hpp>
+#include <flotilla/detail/work.hpp>
 #include <flotilla/device/counters.hpp>
 #include <flotilla/device/device.hpp>
 #include <flotilla/device/memory_info.hpp>
@@ -29,6 +33,7 @@
 #include <flotilla/task/callable.hpp>
 #include <flotilla/task/completion.hpp>
 #include <flotilla/task/dependency_list.hpp>
+#include <flotilla/task/host_task.hpp>
 #include <flotilla/task/task_options.hpp>
 #include <flotilla/task/ticket.hpp>
 
@@ -96,7 +101,8 @@ class FLOTILLA_EXPORT runtime {
   [[nodiscard]] program load(std::filesystem::path const& file);
 
   /// Submits a task. The call does not launch the task: the thread that drives the device launches
-  /// the task later.
+  /// the task later. Work is a launch, a copy or fill, a callable, a host_task, an event, or a bulk
+  /// of launches, copies or fills (<flotilla/task/bulk.hpp>).
   ///
   /// @return The ticket of the task. The task runs even if the ticket is dropped.
   /// @throws invalid_argument  The grid is empty, the arguments do not match the kernel, or the
@@ -122,28 +128,64 @@ class FLOTILLA_EXPORT runtime {
     return detail::in_short_form(
         options, [&](auto const&... how) { return detail::submit_launch(*impl_, what, how...); });
   }
-  ticket submit(memory_op const& what, task_options const& options = detail::default_options);
-  /// A worker, or a thread that waits or pumps, calls `what` and then destroys `what`. The device's
-  /// context is current during both. The ticket reports the exception of `what`.
-  ticket submit(callable what, task_options const& options = detail::default_options);
+  /// @param what     A copy or fill (memory_op); a callable, which can be any function of type
+  ///                 void(task_context&); a host_task; an event; or a bulk (bulk.hpp).
+  /// @param options  A task_options, or a host_options for a host_task.
+  ///
+  /// Callables  A worker, or a thread that waits or pumps, calls `what` and then destroys it. The
+  ///            device's context is current during both. The ticket reports its exception.
+  /// Events     The task ends when a CUDA event of the application has completed. Put its ticket
+  ///            into the `after` of the tasks that need the work before the event:
+  ///
+  ///                cudaEventRecord(event, stream);
+  ///                rt.submit(kernel.over(n)(x, n), {.after = {rt.submit(event)}});
+  ///
+  ///            `what` is a CUevent or cudaEvent_t of any context and device; null throws
+  ///            invalid_argument. It must have been recorded before the call: CUDA treats an event
+  ///            that was never recorded as completed. Until the task has ended, it must not be
+  ///            recorded again or destroyed. The thread that drives `options.device`, or device 0,
+  ///            asks the driver in each pass whether the event has completed. So the wait uses no
+  ///            stream and blocks no other task; in single-threaded mode, this happens in pump and
+  ///            in waits. A worker polls meanwhile, and follows the device's wait policy. If the
+  ///            driver reports an error of the event, the task fails with driver_error. The task
+  ///            can be cancelled until the event has completed.
+  template <detail::work W>
+  requires(!std::convertible_to<W, launch const&>) ticket
+      submit(W&& what, detail::options_of<W> const& options = detail::default_options_of<W>()) {
+    ticket made;
+    detail::submit_work(*impl_, std::forward<W>(what), options, detail::if_full::wait, &made);
+    return made;
+  }
 
-  /// These functions do the same as `submit`, except if the window is full. In that case they
-  /// submit nothing and return an empty optional at once.
+  /// Does the same as `submit`, except if the window is full. In that case it submits nothing and
+  /// returns an empty optional at once. A `callable` or host_task then stays unchanged; a function
+  /// of another type may have been moved from. Not for a bulk, which may have more items than the
+  /// window has places.
+  template <detail::work W>
   [[nodiscard]] std::optional<ticket> try_submit(
-      launch const& what, task_options const& options = detail::default_options);
-  [[nodiscard]] std::optional<ticket> try_submit(
-      memory_op const& what, task_options const& options = detail::default_options);
-  [[nodiscard]] std::optional<ticket> try_submit(
-      callable&& what, task_options const& options = detail::default_options);
+      W&& what, detail::options_of<W> const& options = detail::default_options_of<W>()) {
+    static_assert(!detail::is_bulk<std::remove_cvref_t<W>>,
+                  "a bulk may have more items than the window has places: call submit, or "
+                  "try_submit for each item");
+    std::optional<ticket> made{std::in_place};
+    if (!detail::submit_work(*impl_, std::forward<W>(what), options, detail::if_full::refuse,
+                             &*made)) {
+      made.reset();
+    }
+    return made;
+  }
 
-  /// These functions do the same as `submit`, but without a ticket. If the task fails,
+  /// Does the same as `submit`, but without a ticket. If the task fails,
   /// `runtime_options::on_error` gets the error. `wait_idle` and the destructor wait for the task.
   void post(launch const& what, task_options const& options = {}) {
     detail::in_short_form(options,
                           [&](auto const&... how) { detail::post_launch(*impl_, what, how...); });
   }
-  void post(memory_op const& what, task_options const& options = detail::default_options);
-  void post(callable what, task_options const& options = detail::default_options);
+  template <detail::work W>
+  requires(!std::convertible_to<W, launch const&>) void post(
+      W&& what, detail::options_of<W> const& options = detail::default_options_of<W>()) {
+    detail::submit_work(*impl_, std::forward<W>(what), options, detail::if_full::wait, nullptr);
+  }
 
   /// Makes one bounded pass over all devices that no other thread drives: it launches waiting tasks
   /// and retires ended tasks. In single-threaded mode, it then runs up to 64 continuations that are

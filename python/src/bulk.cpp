@@ -37,8 +37,8 @@ struct column_items {
 struct listed_items {
   std::vector<std::variant<launch const*, memory_op const*>> items;
 
-  static void make(void* state, detail::bulk_sink& to) {
-    for (auto const& item : static_cast<listed_items*>(state)->items) {
+  void add_to(detail::bulk_sink& to) const {
+    for (auto const& item : items) {
       if (auto const* const what = std::get_if<launch const*>(&item)) {
         to.add(*what, 1);
       } else {
@@ -192,7 +192,9 @@ py_ticket submit_list(core_ptr const& core, nb::handle list, task_options const&
   }
   runtime& rt = core->usable();
   ticket made = core->without_gil([&] {
-    return detail::submit_source(rt, {all.items.size(), &all, &listed_items::make}, options);
+    return rt.submit(
+        detail::bulk_work{all.items.size(), [&](detail::bulk_sink& to) { all.add_to(to); }},
+        options);
   });
   return {core, std::move(made), foreign.size() == 0 ? nb::none() : nb::object(foreign)};
 }

@@ -84,6 +84,15 @@ void runtime_core::refuse_closed() { throw flotilla::runtime_closed("the runtime
 
 bool runtime_core::is_in_child() const noexcept { return ::getpid() != process_; }
 
+template <class Visit>
+void runtime_core::for_each_part(Visit const& visit) noexcept {
+  // A copy, because freed memory may release Python objects whose destructors remove other parts.
+  std::vector<owned_part*> const all(parts_.begin(), parts_.end());
+  for (owned_part* const each : all) {
+    if (parts_.count(each) != 0 && visit(*each)) { parts_.erase(each); }
+  }
+}
+
 void runtime_core::close() {
   if (is_in_child()) {
     throw used_after_fork("close(): the parent of this process made the runtime");
@@ -100,11 +109,16 @@ void runtime_core::close() {
   is_closed_ = true;
   closing_scope const closing{is_closing_};
   close_clusters(*this);  // first, because tasks of other ranks may need tasks of this one
+  destroy_late(late_.size());
+  for_each_part([](owned_part& each) {
+    each.begin_end();
+    return false;
+  });
   runtime_->close();
   without_gil([this] { runtime_->wait_idle(); });
   while (calls_ != 0) { waiting.sleep(); }
   destroy_late(late_.size());
-  free_parts();
+  for_each_part([](owned_part& each) { return each.free(); });
   is_freed_ = true;
   if (parts_.empty()) { end(); }
   release_collected();
@@ -155,14 +169,6 @@ void runtime_core::destroy_late(std::size_t at_most) noexcept {
     std::unique_ptr<late_object> next = std::move(late_.front());
     late_.pop_front();
     if (next->is_used()) { late_.push_back(std::move(next)); }
-  }
-}
-
-void runtime_core::free_parts() noexcept {
-  // A copy, because freed memory may release Python objects whose destructors remove other parts.
-  std::vector<owned_part*> const all(parts_.begin(), parts_.end());
-  for (owned_part* const each : all) {
-    if (parts_.count(each) != 0 && each->free()) { parts_.erase(each); }
   }
 }
 

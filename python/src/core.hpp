@@ -33,6 +33,8 @@ class owned_part {
   /// Frees the C++ object, unless something outside still uses its memory.
   /// @return Whether it is free.
   virtual bool free() noexcept = 0;
+  /// Begins what the end of the object submits to the runtime, which will be closed next.
+  virtual void begin_end() noexcept {}
 };
 
 /// What a destructor must wait for tasks to destroy, so that it is destroyed later.
@@ -127,7 +129,9 @@ class runtime_core : public std::enable_shared_from_this<runtime_core> {
     std::shared_ptr<runtime_core> const core_;
   };
   [[noreturn]] static void refuse_closed();
-  void free_parts() noexcept;
+  /// Calls visit(part) for each part. Forgets the parts for which it returns true.
+  template <class Visit>
+  void for_each_part(Visit const& visit) noexcept;
   void end() noexcept;
   void close_at_exit(bool& was_interrupted) noexcept;
   /// Leaves the C++ runtime, and what it uses, until the process ends.

@@ -97,6 +97,10 @@ class held_data final : public owned_part, public std::enable_shared_from_this<h
   [[nodiscard]] py_data make_tile(datum_pointer state, layout of, std::size_t index) const;
 
   bool free() noexcept override;
+  void begin_end() noexcept override;
+  /// See detail::set_write_back.
+  void set_write_back(bool on);
+  [[nodiscard]] bool is_written_back() const noexcept { return is_written_back_; }
 
  private:
   void end_state() noexcept;
@@ -107,6 +111,7 @@ class held_data final : public owned_part, public std::enable_shared_from_this<h
   data_memory memory_;
   std::string const label_;
   bool is_closed_ = false;
+  bool is_written_back_ = true;
   std::size_t calls_ = 0;    // calls that use the data without the GIL
   std::size_t exports_ = 0;  // arrays that view the data
   std::size_t views_ = 0;    // open views of the program that only read

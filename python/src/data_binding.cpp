@@ -107,7 +107,8 @@ void leave(py_data const& of, nb::args const& why) {
   cluster_core const* const ranks = of.held->flow().ranks();
   bool const is_usable = !of.held->is_closed() && !of.held->flow().owner()->is_closed() &&
                          (ranks == nullptr || !ranks->is_closed());
-  if (!is_after_error && is_usable && of.held->is_of_program()) {
+  bool const is_wanted = of.held->is_of_program() && of.held->is_written_back();
+  if (!is_after_error && is_usable && is_wanted) {
     if (ranks != nullptr) { collect(of); }
     if (ranks == nullptr || ranks->rank() == owner_of(of)) { wait_for(of); }
   }
@@ -119,6 +120,11 @@ void prefetch(py_data const& of, nb::handle device) {
   held_data const& data = with_memory(of, "prefetch()");
   held_data::user const use{of.held};
   data.flow().owner()->without_gil([&] { detail::prefetch(use.state(), to); });
+}
+
+void set_write_back(py_data const& of, bool on) {
+  static_cast<void>(with_memory(of, "set_write_back()"));
+  of.held->set_write_back(on);
 }
 
 bool is_valid(py_data const& of, nb::handle device) {
@@ -197,6 +203,9 @@ void bind_data(nb::module_& to) {
           "refused.")
       .def("prefetch", prefetch, "device"_a = nb::none(),
            "Starts to copy the data to a device, or to the host. Does not wait.")
+      .def("set_write_back", set_write_back, "on"_a,
+           "Whether the end of the data copies the newest contents to the array or buffer from "
+           "which they were made. It does, unless this is switched off.")
       .def("is_valid", is_valid, "device"_a = nb::none(),
            "Whether the copy on a device, or on the host, is or will be valid.")
       .def(
@@ -219,8 +228,9 @@ void bind_data(nb::module_& to) {
           "have ended. All ranks call it.")
       .def(
           "close", [](py_data const& of) { of.held->close(); },
-          "Ends the data, without a copy back. Tasks that were submitted before still use them. "
-          "Waits for those that use the memory of an array.")
+          "Ends the data, and copies their contents back to the array or buffer from which they "
+          "were made (set_write_back). Tasks that were submitted before still use them. Waits for "
+          "those that use the memory of an array.")
       .def(
           "__enter__", [](nb::object self) { return self; }, nb::sig("def __enter__(self) -> Data"))
       .def("__exit__", leave, "why"_a)

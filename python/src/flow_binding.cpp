@@ -130,7 +130,7 @@ nb::object submit_on_host(nb::handle self, nb::handle function, nb::args const& 
                           given_options const& options, result wanted) {
   return submit_function(
       self, function, uses, options, wanted, [](std::unique_ptr<data_function> held) {
-        return detail::make_host_function([of = std::move(held)] { of->call_on_host(); });
+        return detail::host_access::function_of([of = std::move(held)] { of->call_on_host(); });
       });
 }
 

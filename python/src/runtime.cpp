@@ -197,7 +197,12 @@ void bind_runtime(nb::module_& to) {
                 {after, after_end, nb::none(), label, true, 0, timeout}};
             auto call = host_function(self, function);
             return py_ticket{core, core->without_gil([&] {
-                               return submit_host(rt, std::move(call), options.get());
+                               task_options const& how = options.get();
+                               return rt.submit(host_task(std::move(call)),
+                                                {.label = how.label,
+                                                 .after = how.after,
+                                                 .after_end = how.after_end,
+                                                 .deadline = how.deadline});
                              }),
                              nb::none()};
           },
@@ -211,9 +216,8 @@ void bind_runtime(nb::module_& to) {
             return py_ticket{self.core,
                              unlocked(self,
                                       [&](runtime& rt) {
-                                        return submit_event(rt,
-                                                            reinterpret_cast<CUevent_st*>(event),
-                                                            options.get());
+                                        return rt.submit(reinterpret_cast<CUevent_st*>(event),
+                                                         options.get());
                                       }),
                              nb::none()};
           },

@@ -52,11 +52,11 @@ void digest_flow::submit(block_batch& batch, on_end ended) {
         flow_.submit(invert_.with_shape({1}, {1})(update(digests)), {.label = "corrupt"}));
   }
   // The host step uses the memory of the batch, which is the copy on the host.
-  flotilla::ticket const verified =
-      flow_.submit_host(uses(read(contents), read(digests)),
-                        [this, &batch](flotilla::view<std::byte const>,
-                                       flotilla::view<digest const>) { step_.run(batch); },
-                        {.label = "host step"});
+  flotilla::ticket const verified = flow_.submit(
+      uses(read(contents), read(digests)),
+      flotilla::host_task([this, &batch](flotilla::view<std::byte const>,
+                                         flotilla::view<digest const>) { step_.run(batch); }),
+      {.label = "host step"});
   static_cast<void>(verified.then(std::move(ended)));
 }
 

@@ -37,50 +37,52 @@ double backward_error(samples::team const& team, flotilla::flow& flow, tile_matr
         to(r) = scale * std::cos(static_cast<double>(first + r));
       }
     };
-    flow.post_host(uses(write(x[i]), write(y[i]), write(z[i])), [set](auto xi, auto yi, auto zi) {
-      set(xi, 1);
-      set(yi, 0);
-      set(zi, 0);
-    });
+    flow.post(uses(write(x[i]), write(y[i]), write(z[i])),
+              flotilla::host_task([set](auto xi, auto yi, auto zi) {
+                set(xi, 1);
+                set(yi, 0);
+                set(zi, 0);
+              }));
   }
   for (std::size_t j = 0; j < count; ++j) {  // y = L^T x, then z = L y
     for (std::size_t i = j; i < count; ++i) {
-      flow.post_host(uses(read(factor.at(i, j)), read(x[i]), update(y[j])),
-                     [on_diagonal = i == j](auto l, auto xi, auto yj) {
-                       for (std::size_t c = 0; c < yj.size(); ++c) {
-                         for (std::size_t r = on_diagonal ? c : 0; r < xi.size(); ++r) {
-                           yj(c) += static_cast<double>(l(c, r)) * xi(r);
-                         }
-                       }
-                     },
-                     {.rank = factor.home(j).rank});
+      flow.post(uses(read(factor.at(i, j)), read(x[i]), update(y[j])),
+                flotilla::host_task([on_diagonal = i == j](auto l, auto xi, auto yj) {
+                  for (std::size_t c = 0; c < yj.size(); ++c) {
+                    for (std::size_t r = on_diagonal ? c : 0; r < xi.size(); ++r) {
+                      yj(c) += static_cast<double>(l(c, r)) * xi(r);
+                    }
+                  }
+                }),
+                {.rank = factor.home(j).rank});
     }
     for (std::size_t i = j; i < count; ++i) {
-      flow.post_host(uses(read(factor.at(i, j)), read(y[j]), update(z[i])),
-                     [on_diagonal = i == j](auto l, auto yj, auto zi) {
-                       for (std::size_t c = 0; c < yj.size(); ++c) {
-                         for (std::size_t r = on_diagonal ? c : 0; r < zi.size(); ++r) {
-                           zi(r) += static_cast<double>(l(c, r)) * yj(c);
-                         }
-                       }
-                     },
-                     {.rank = factor.home(j).rank});
+      flow.post(uses(read(factor.at(i, j)), read(y[j]), update(z[i])),
+                flotilla::host_task([on_diagonal = i == j](auto l, auto yj, auto zi) {
+                  for (std::size_t c = 0; c < yj.size(); ++c) {
+                    for (std::size_t r = on_diagonal ? c : 0; r < zi.size(); ++r) {
+                      zi(r) += static_cast<double>(l(c, r)) * yj(c);
+                    }
+                  }
+                }),
+                {.rank = factor.home(j).rank});
     }
   }
   for (std::size_t i = 0; i < count; ++i) {  // a = A x, and the sums of the rows of A
-    flow.post_host(uses(write(a[i]), write(norms[i])),
-                   [&matrix, first = factor.first(i), size = factor.size()](auto ai, auto sums) {
-                     for (std::size_t r = 0; r < ai.size(); ++r) {
-                       ai(r) = sums(r) = 0;
-                       for (std::size_t j = 0; j < size; ++j) {
-                         // The factor has the precision of T, and so has the matrix.
-                         double const entry = static_cast<T>(matrix.entry(first + r, j));
-                         ai(r) += entry * std::cos(static_cast<double>(j));
-                         sums(r) += std::abs(entry);
-                       }
-                     }
-                   },
-                   {.rank = factor.home(i).rank});
+    flow.post(uses(write(a[i]), write(norms[i])),
+              flotilla::host_task(
+                  [&matrix, first = factor.first(i), size = factor.size()](auto ai, auto sums) {
+                    for (std::size_t r = 0; r < ai.size(); ++r) {
+                      ai(r) = sums(r) = 0;
+                      for (std::size_t j = 0; j < size; ++j) {
+                        // The factor has the precision of T, and so has the matrix.
+                        double const entry = static_cast<T>(matrix.entry(first + r, j));
+                        ai(r) += entry * std::cos(static_cast<double>(j));
+                        sums(r) += std::abs(entry);
+                      }
+                    }
+                  }),
+              {.rank = factor.home(i).rank});
   }
   return team.on_first([&] {
     double norm = 0, difference = 0;

@@ -95,14 +95,15 @@ void fill(samples::team const& team, flotilla::flow& flow, tile_matrix<T>& a,
           matrix_source const& from, bool on_devices) {
   for (std::size_t i = 0; i < a.count(); ++i) {
     for (std::size_t j = 0; j <= i; ++j) {
-      flow.post_host(uses(write(a.at(i, j))),
-                     [&from, row = a.first(i), column = a.first(j)](flotilla::view<T, 2> to) {
-                       for (std::size_t c = 0; c < to.extents[0]; ++c) {
-                         for (std::size_t r = 0; r < to.extents[1]; ++r) {
-                           to(c, r) = static_cast<T>(from.entry(row + r, column + c));
-                         }
-                       }
-                     });
+      flow.post(uses(write(a.at(i, j))),
+                flotilla::host_task(
+                    [&from, row = a.first(i), column = a.first(j)](flotilla::view<T, 2> to) {
+                      for (std::size_t c = 0; c < to.extents[0]; ++c) {
+                        for (std::size_t r = 0; r < to.extents[1]; ++r) {
+                          to(c, r) = static_cast<T>(from.entry(row + r, column + c));
+                        }
+                      }
+                    }));
       if (on_devices && a.home(j).rank == team.rank()) { a.at(i, j).prefetch_to(a.home(j).device); }
     }
   }

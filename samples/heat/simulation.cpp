@@ -36,13 +36,14 @@ void simulation::start(field const& from) {
   for (part& each : parts_) {
     band_state& state = each.states[now_];
     float const* const values = from.values.data() + each.where.first_row * from.columns;
-    flow_.post_host(uses(write(state.rows), write(state.first), write(state.last)),
-                    [values](flotilla::view<float, 2> rows, flotilla::view<float> first,
-                             flotilla::view<float> last) {
-                      std::copy_n(values, rows.size(), rows.data);
-                      std::copy_n(values, first.size(), first.data);
-                      std::copy_n(values + rows.size() - last.size(), last.size(), last.data);
-                    });
+    flow_.post(
+        uses(write(state.rows), write(state.first), write(state.last)),
+        flotilla::host_task([values](flotilla::view<float, 2> rows, flotilla::view<float> first,
+                                     flotilla::view<float> last) {
+          std::copy_n(values, rows.size(), rows.data);
+          std::copy_n(values, first.size(), first.data);
+          std::copy_n(values + rows.size() - last.size(), last.size(), last.data);
+        }));
     if (is_here(each)) { state.rows.prefetch_to(each.where.home.device); }
   }
   wait();

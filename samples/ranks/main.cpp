@@ -30,10 +30,10 @@ bool diffuse(flotilla::runtime& rt, flotilla::cluster& all) {
   auto a = now.tiles({width}, flotilla::blocks(all));  // the first bands belong to rank 0
   auto b = next.tiles({width}, flotilla::blocks(all));
   for (unsigned i = 0; i < bands; ++i) {
-    flow.post_host(uses(write(a(i))), [i](flotilla::view<unsigned> band) {
-      std::fill_n(band.data, width, 0u);
-      if (i == 0) { band(0) = heat; }
-    });
+    flow.post(uses(write(a(i))), flotilla::host_task([i](flotilla::view<unsigned> band) {
+                std::fill_n(band.data, width, 0u);
+                if (i == 0) { band(0) = heat; }
+              }));
   }
   for (unsigned s = 0; s < steps; ++s, std::swap(a, b)) {
     for (unsigned i = 0; i < bands; ++i) {

@@ -57,19 +57,20 @@ class team {
     if (all_ == nullptr) { return made; }
     flotilla::flow flow{*all_};
     flotilla::data<T> values{flow, {made.size()}, "values of all ranks"};
-    flow.post_host(uses(write(values)),
-                   [mine](flotilla::view<T> to) { std::fill_n(to.data, to.size(), mine); });
+    flow.post(uses(write(values)), flotilla::host_task([mine](flotilla::view<T> to) {
+                std::fill_n(to.data, to.size(), mine);
+              }));
     for (int rank = 1; rank < ranks(); ++rank) {
-      flow.post_host(uses(update(values)), [mine, rank](flotilla::view<T> to) { to(rank) = mine; },
-                     {.rank = rank});
+      flow.post(uses(update(values)),
+                flotilla::host_task([mine, rank](flotilla::view<T> to) { to(rank) = mine; }),
+                {.rank = rank});
     }
     for (int rank = 0; rank < ranks(); ++rank) {
-      flotilla::ticket const here =
-          flow.submit_host(uses(read(values)),
-                           [&made](flotilla::view<T const> from) {
-                             std::copy_n(from.data, from.size(), made.data());
-                           },
-                           {.rank = rank});
+      flotilla::ticket const here = flow.submit(
+          uses(read(values)), flotilla::host_task([&made](flotilla::view<T const> from) {
+            std::copy_n(from.data, from.size(), made.data());
+          }),
+          {.rank = rank});
       if (here.valid()) { here.wait(); }
     }
     return made;

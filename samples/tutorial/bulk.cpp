@@ -26,13 +26,13 @@ int main() {
   for (std::size_t i = 0; i < rows; ++i) {
     arguments.emplace_back(row(i), static_cast<int>(i), columns);
   }
-  flotilla::ticket const first = submit_bulk(rt, increase.over(columns), arguments);
+  flotilla::ticket const first = rt.submit(flotilla::bulk(increase.over(columns), arguments));
 
   // The same with a function of the index, which needs no vector. The tasks of the second bulk run
   // after all tasks of the first one.
   auto const arguments_of = [&](std::size_t i) { return std::tuple{row(i), 1000, columns}; };
   flotilla::ticket const second =
-      submit_bulk(rt, increase.over(columns), rows, arguments_of, {.after = {first}});
+      rt.submit(flotilla::bulk(increase.over(columns), rows, arguments_of), {.after = {first}});
 
   rt.submit(on_device.copy_to(table), {.after = {second}}).wait();
 

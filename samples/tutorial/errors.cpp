@@ -48,7 +48,7 @@ int main() {
   // 3. A task that is not launched yet can be cancelled. This one waits for a host task, which
   //    waits for the promise.
   std::promise<void> go;
-  flotilla::ticket const held = submit_host(rt, [&] { go.get_future().wait(); });
+  flotilla::ticket const held = rt.submit(flotilla::host_task([&] { go.get_future().wait(); }));
   flotilla::ticket const later = rt.submit(increase.over(n)(in, 1, n), {.after = {held}});
   wrong += later.wait_for(std::chrono::milliseconds{5}) ? 1 : 0;  // it has not ended
   wrong += later.cancel() ? 0 : 1;

@@ -36,8 +36,9 @@ int main() {
 
   // A host task uses the copy on the host, which the flow makes valid before.
   int largest = 0;
-  flow.post_host(uses(read(sum)),
-                 [&](flotilla::view<int const> all) { largest = all(all.size() - 1); });
+  flow.post(uses(read(sum)), flotilla::host_task([&](flotilla::view<int const> all) {
+              largest = all(all.size() - 1);
+            }));
 
   // Waits, and copies the data to `sums` if they are not there.
   flotilla::view<int const> const result = sum.host();

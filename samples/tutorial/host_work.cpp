@@ -59,7 +59,7 @@ int main() {
     ++(driver.current().has_value() ? bad : good);
     sum = std::accumulate(squares.begin(), squares.end(), 0L);
   };
-  flotilla::ticket const summed = submit_host(rt, sum_up, {.after = {copied}});
+  flotilla::ticket const summed = rt.submit(flotilla::host_task(sum_up), {.after = {copied}});
   summed.wait();
 
   std::printf("the sum is %ld; %d calls were right, %d wrong\n", sum, good.load(), bad.load());

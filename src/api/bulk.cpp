@@ -12,10 +12,9 @@ namespace flotilla {
 inline namespace v0_1 {
 namespace detail {
 
-ticket submit_source(runtime& rt, bulk_source const& items, task_options const& options) {
-  ticket made;
-  dispatch::runtime_state::of(access::impl(rt)).bulks.submit(items, options, made);
-  return made;
+void submit_source(runtime_impl& to, bulk_source const& items, task_options const& options,
+                   ticket* made) {
+  dispatch::runtime_state::of(to).bulks.submit(items, options, made);
 }
 
 void refuse_item(std::size_t index, std::size_t count) {
@@ -27,12 +26,12 @@ void refuse_item(std::size_t index, std::size_t count) {
 }
 
 void refuse_bulk_count(long long count) {
-  throw invalid_argument("submit_bulk: the number of items is " + std::to_string(count) +
+  throw invalid_argument("bulk: the number of items is " + std::to_string(count) +
                          ", but must not be negative");
 }
 
 void refuse_short_range(std::size_t items, std::size_t count) {
-  throw invalid_argument("submit_bulk: the range has ended after " + std::to_string(items) +
+  throw invalid_argument("bulk: the range has ended after " + std::to_string(items) +
                          " items, but its size is " + std::to_string(count));
 }
 

@@ -39,9 +39,6 @@ class column_items {
   column_items(launch const& common, std::span<bulk_column const> columns, std::size_t count)
       : item_{common}, columns_{columns}, count_{count} {}
 
-  static void make(void* state, bulk_sink& to) { static_cast<column_items*>(state)->add_all(to); }
-
- private:
   void add_all(bulk_sink& to) {
     launches_form form{{access::impl(item_), access::kernel_index(item_)},
                        {item_.grid(), item_.block(), item_.dynamic_shared_bytes()},
@@ -62,6 +59,8 @@ class column_items {
       }
     }
   }
+
+ private:
   void add_alone(bulk_sink& to, std::size_t items) {
     std::byte* const arguments = launch_builder::arguments(item_);
     for (std::size_t const end = next_ + items; next_ < end; ++next_) {
@@ -94,7 +93,7 @@ class column_items {
 ticket submit_columns(runtime& rt, launch const& common, std::span<bulk_column const> columns,
                       std::size_t count, task_options const& options) {
   column_items items{common, columns, count};
-  return submit_source(rt, {count, &items, &column_items::make}, options);
+  return rt.submit(bulk_work{count, [&](bulk_sink& to) { items.add_all(to); }}, options);
 }
 
 }  // namespace detail

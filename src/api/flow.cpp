@@ -20,6 +20,7 @@
 #include "api/cluster_access.hpp"
 #include "base/access.hpp"
 #include "flows/flow/access.hpp"
+#include "flows/flow/data_end.hpp"
 #include "flows/flow/flow_state.hpp"
 
 namespace flotilla {
@@ -212,7 +213,7 @@ void submit_with_uses(flow& to, std::span<datum_use const> uses, std::span<place
 }
 
 void datum_deleter::operator()(datum* which) const noexcept {
-  flows::flow_state::retire(std::unique_ptr<datum>{which});
+  flows::data_end::retire(std::unique_ptr<datum>{which});
 }
 
 datum* make_datum(flow& owner, host_block const& host, std::string_view label) {
@@ -248,9 +249,13 @@ placed_data wait_for_host(datum& which, bool for_update) {
   return which.owner->wait_for_host(which, for_update);
 }
 
-void wait_until_unused(datum& which) { which.owner->wait_until_unused(which); }
+void set_write_back(datum& which, bool on) {
+  flows::data_end{*which.owner}.set_write_back(which, on);
+}
 
-bool is_used(datum& which) { return which.owner->open_task_at_end(which).has_value(); }
+void wait_until_unused(datum& which) { flows::data_end{*which.owner}.wait_until_unused(which); }
+
+bool is_used(datum& which) { return flows::data_end{*which.owner}.is_used(which); }
 
 void prefetch(datum& which, std::optional<device_ordinal> to) {
   which.owner->prefetch(which, place_of(*which.owner, to));

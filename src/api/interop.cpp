@@ -145,14 +145,6 @@ kernel_ref adopt_kernel(runtime& owner, CUkern_st* handle,
 
 }  // namespace detail
 
-ticket submit_event(runtime& owner, CUevent_st* event, task_options const& options) {
-  detail::event_command const what{event};
-  ticket made;
-  dispatch::runtime_state::of(detail::access::impl(owner))
-      .tasks.submit(what, options, dispatch::when_full::wait, &made);
-  return made;
-}
-
 void enqueue_wait(ticket const& task, CUstream_st* stream) {
   if (!task.valid()) {
     throw invalid_argument("enqueue_wait: the ticket names no task: it is empty or was moved from");

@@ -18,6 +18,8 @@ namespace {
 // constexpr: it exists before and after all other static objects, which may submit tasks.
 constexpr task_options no_options{.after = detail::access::constant_list(),
                                   .after_end = detail::access::constant_list()};
+constexpr host_options no_host_options{.after = detail::access::constant_list(),
+                                       .after_end = detail::access::constant_list()};
 
 std::optional<device_ordinal> ordinal_of(detail::device_number device) noexcept {
   if (device == detail::any_device) { return std::nullopt; }
@@ -41,6 +43,7 @@ void check_file(std::filesystem::path const& file, std::string const& name) {
 }  // namespace
 
 constinit task_options const& detail::default_options = no_options;
+constinit host_options const& detail::default_host_options = no_host_options;
 
 namespace {
 
@@ -130,45 +133,34 @@ void detail::post_launch(runtime_impl& runtime, launch const& what, detail::devi
 void detail::post_launch(runtime_impl& runtime, launch const& what, task_options const& options) {
   state_of(&runtime).tasks.submit(what, options, dispatch::when_full::wait, nullptr);
 }
-ticket runtime::submit(memory_op const& what, task_options const& options) {
-  ticket made;
-  state_of(impl_).tasks.submit(detail::access::command(what), options, dispatch::when_full::wait,
-                               &made);
-  return made;
+namespace {
+
+template <class Command>
+bool submit_to(detail::runtime_impl& to, Command& what, task_options const& options,
+               detail::if_full how, ticket* made) {
+  auto const when_full =
+      how == detail::if_full::wait ? dispatch::when_full::wait : dispatch::when_full::collect;
+  return state_of(&to).tasks.submit(what, options, when_full, made);
 }
-ticket runtime::submit(callable what, task_options const& options) {
-  ticket made;
-  state_of(impl_).tasks.submit(what, options, dispatch::when_full::wait, &made);
-  return made;
+
+}  // namespace
+
+bool detail::submit_work(runtime_impl& to, launch const& what, task_options const& options,
+                         if_full how, ticket* made) {
+  return submit_to(to, what, options, how, made);
 }
-std::optional<ticket> runtime::try_submit(launch const& what, task_options const& options) {
-  std::optional<ticket> made{std::in_place};
-  if (!state_of(impl_).tasks.submit(what, options, dispatch::when_full::collect, &*made)) {
-    made.reset();
-  }
-  return made;
+bool detail::submit_work(runtime_impl& to, memory_op const& what, task_options const& options,
+                         if_full how, ticket* made) {
+  return submit_to(to, access::command(what), options, how, made);
 }
-std::optional<ticket> runtime::try_submit(memory_op const& what, task_options const& options) {
-  std::optional<ticket> made{std::in_place};
-  if (!state_of(impl_).tasks.submit(detail::access::command(what), options,
-                                    dispatch::when_full::collect, &*made)) {
-    made.reset();
-  }
-  return made;
+bool detail::submit_work(runtime_impl& to, callable&& what, task_options const& options,
+                         if_full how, ticket* made) {
+  return submit_to(to, what, options, how, made);
 }
-std::optional<ticket> runtime::try_submit(callable&& what, task_options const& options) {
-  std::optional<ticket> made{std::in_place};
-  if (!state_of(impl_).tasks.submit(what, options, dispatch::when_full::collect, &*made)) {
-    made.reset();
-  }
-  return made;
-}
-void runtime::post(memory_op const& what, task_options const& options) {
-  state_of(impl_).tasks.submit(detail::access::command(what), options, dispatch::when_full::wait,
-                               nullptr);
-}
-void runtime::post(callable what, task_options const& options) {
-  state_of(impl_).tasks.submit(what, options, dispatch::when_full::wait, nullptr);
+bool detail::submit_work(runtime_impl& to, CUevent_st* event, task_options const& options,
+                         if_full how, ticket* made) {
+  event_command const what{event};
+  return submit_to(to, what, options, how, made);
 }
 
 bool runtime::pump() { return state_of(impl_).pump(true); }

@@ -257,6 +257,11 @@ flotilla_status flotilla_data_to_host(flotilla_data data, int change, flotilla_v
   });
 }
 
+flotilla_status flotilla_data_set_write_back(flotilla_data data, int on) {
+  return guarded("flotilla_data_set_write_back",
+                 [&] { flotilla::detail::set_write_back(*data_with_memory(data).state, on != 0); });
+}
+
 flotilla_status flotilla_data_prefetch(flotilla_data data, int place) {
   return guarded("flotilla_data_prefetch", [&] {
     flotilla::detail::prefetch(*data_with_memory(data).state, place_of(place));

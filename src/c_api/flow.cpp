@@ -226,7 +226,7 @@ flotilla_status flotilla_flow_submit_host(flotilla_flow flow, flotilla_flow_func
                                           flotilla_ticket* ticket) {
   return submit_data_function("flotilla_flow_submit_host", flow, function, {user, destroy},
                               {uses, count}, options, ticket, [](body_pointer body) {
-                                return flotilla::detail::make_host_function(
+                                return flotilla::detail::host_access::function_of(
                                     [held = std::move(body)] { held->call(nullptr); });
                               });
 }

@@ -78,7 +78,7 @@ ticket submit_items(held_kernel const& kernel, flotilla_shape const& shape,
                     task_options const& options) {
   runtime& rt = kernel.owner.rt;
   if (items == 0) {  // then the values of the arguments need not exist
-    return detail::submit_source(rt, {0, nullptr, [](void*, detail::bulk_sink&) {}}, options);
+    return rt.submit(detail::bulk_work{0, [](detail::bulk_sink&) {}}, options);
   }
   std::vector<flotilla_argument> const given = first_of(kernel, arguments, items);
   untyped_launch const first = launch_of(kernel, shape, given);

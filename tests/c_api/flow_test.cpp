@@ -129,6 +129,7 @@ TEST_P(CFlow, FunctionsGetViews) {
   EXPECT_EQ(valid, 1);
   FLOTILLA_C_OK(flotilla_data_is_valid_at(matrix, FLOTILLA_HOST, &valid));
   EXPECT_EQ(valid, 0);
+  FLOTILLA_C_OK(flotilla_data_set_write_back(matrix, 0));
   FLOTILLA_C_OK(flotilla_data_prefetch(matrix, FLOTILLA_HOST));
   FLOTILLA_C_OK(flotilla_data_prefetch(matrix, 0));
   FLOTILLA_C_OK(flotilla_data_is_valid_at(matrix, FLOTILLA_HOST, &valid));

@@ -83,7 +83,7 @@ TEST_P(LostKinds, ItemsOfABulkThatHadNotBegunRunOnce) {
     }
     ticket const ahead = rt().submit(nothing(), {.device = second, .repeatable = true});
     pump_for_a_while();
-    ticket const all = submit_bulk(rt(), items, {.after = {ahead}});
+    ticket const all = rt().submit(bulk(items), {.after = {ahead}});
     pump_for_a_while();
     devices().crash(1);
     pump_for_a_while();
@@ -101,10 +101,10 @@ TEST_P(LostKinds, ItemsOfABulkRunOnceOrFail) {
     device_buffer<word> counters = zeros(n, first);
     kernel<word*, word> const one = program().loaded.kernel<word*, word>("count_id");
     testing::fault_kernel(rt().devices()[0], 3, driver_status::illegal_address);
-    ticket const all = submit_bulk(rt(), one.with_shape({1}, {1}), n,
-                                   [&](std::size_t i) {
-                                     return std::tuple{counters.span(), static_cast<word>(i)};
-                                   },
+    ticket const all = rt().submit(bulk(one.with_shape({1}, {1}), n,
+                                        [&](std::size_t i) {
+                                          return std::tuple{counters.span(), static_cast<word>(i)};
+                                        }),
                                    {.repeatable = repeatable});
     bool failed = false;
     try {
@@ -155,7 +155,7 @@ TEST_P(LostKinds, HostTasksAndContinuationsRunOnce) {
   for (word i = 0; i < n; ++i) {
     tasks.push_back(rt().submit(count(counters, i), {.repeatable = true}));
     tasks.back().then([&](std::exception_ptr const&) { continued.fetch_add(1); });
-    after.push_back(submit_host(rt(), [&] { hosts.fetch_add(1); }, {.after = {tasks.back()}}));
+    after.push_back(rt().submit(host_task([&] { hosts.fetch_add(1); }), {.after = {tasks.back()}}));
     if (i == n / 2) { devices().crash(0); }
   }
   for (ticket const& each : tasks) { EXPECT_EQ(ending_of(each), ending::well); }

@@ -29,7 +29,7 @@ TEST_P(AfterEnd, FailedPredecessorDoesNotFailTheTask) {
                 {.device = last(), .after_end = {bad}})
         .wait();
     rt().submit([](task_context&) {}, {.device = device, .after_end = {bad}}).wait();
-    submit_host(rt(), [] {}, {.after_end = {bad}}).wait();
+    rt().submit(host_task([] {}), {.after_end = {bad}}).wait();
     EXPECT_THROW(bad.wait(), std::runtime_error);
   }
 }
@@ -55,8 +55,8 @@ TEST_P(AfterEnd, FailedPredecessorInAfterFailsTheTask) {
       good.device = bad.device = last();
       ticket const runs = rt().submit(program().nothing.with_shape({1}, {1})(), good);
       ticket const fails = rt().submit(program().nothing.with_shape({1}, {1})(), bad);
-      ticket const fails_on_host = submit_host(
-          rt(), [] {}, task_options{.after = bad.after, .after_end = bad.after_end});
+      ticket const fails_on_host = rt().submit(
+          host_task([] {}), host_options{.after = bad.after, .after_end = bad.after_end});
       runs.wait();
       EXPECT_THROW(fails.wait(), dependency_failed) << order_only << " and " << strict;
       EXPECT_THROW(fails_on_host.wait(), dependency_failed) << order_only << " and " << strict;

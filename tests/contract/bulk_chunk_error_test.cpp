@@ -28,7 +28,7 @@ class BulkChunkError : public chunk_test {
     return [&sum](std::size_t) { return std::tuple{sum.buffer().span(), 1u}; };
   }
   ticket adding(device_word& sum, std::size_t items, task_options const& how = {}) {
-    return submit_bulk(rt(), program().add.over(1, 1), items, add_to(sum), how);
+    return rt().submit(bulk(program().add.over(1, 1), items, add_to(sum)), how);
   }
   /// Calls `action`, which throws a bulk_error with a cause of this type.
   template <class Cause, class Action>
@@ -145,9 +145,9 @@ TEST_P(BulkChunkError, RefusedGrid) {
 TEST_P(BulkChunkError, EveryItemIsRefused) {
   measure_nothing();
   std::uint64_t const before = rt().counters(last()).failed;
-  ticket const all =
-      submit_bulk(rt(), program().nothing.with_shape({1}, {1}, 64u << 20), n,
-                  [](std::size_t) { return std::tuple{}; }, {.device = last(), .label = "large"});
+  ticket const all = rt().submit(bulk(program().nothing.with_shape({1}, {1}, 64u << 20), n,
+                                      [](std::size_t) { return std::tuple{}; }),
+                                 {.device = last(), .label = "large"});
   expect_error<driver_error>([&] { all.wait(); }, 0, n, "kernel 'nothing', label 'large', device");
   expect_error<driver_error>([&] { all.wait(); }, 0, n, "67108864 bytes of dynamic shared memory");
   rt().wait_idle();
@@ -187,9 +187,9 @@ TEST_P(BulkChunkError, ItemsWithStatus) {
   std::vector<word> limits(n);
   limits[117] = limits[118] = limits[240] = 9;
   device_buffer<word> const values{rt(), last(), std::span<word const>{limits}};
-  ticket const all = submit_bulk(rt(), check, n, [&](std::size_t i) {
+  ticket const all = rt().submit(bulk(check, n, [&](std::size_t i) {
     return std::tuple{values.subspan(i, 1), 5u, task_status{}, runs.buffer().span()};
-  });
+  }));
   expect_error<task_failed>([&] { all.wait(); }, 117, n, "fail_above");
   EXPECT_EQ(runs.read(), n);
 }
@@ -201,11 +201,11 @@ TEST_P(BulkChunkError, ItemsBeforeAnErrorRun) {
   device_word sum{rt(), last()};
   struct my_failure {};
   auto const arguments = add_to(sum);
-  EXPECT_THROW((void)submit_bulk(rt(), program().add.over(1, 1), n,
-                                 [&](std::size_t i) {
-                                   if (i == 205) { throw my_failure{}; }
-                                   return arguments(i);
-                                 }),
+  EXPECT_THROW((void)rt().submit(bulk(program().add.over(1, 1), n,
+                                      [&](std::size_t i) {
+                                        if (i == 205) { throw my_failure{}; }
+                                        return arguments(i);
+                                      })),
                my_failure);
   rt().wait_idle();
   EXPECT_EQ(sum.read(), 205u);
@@ -214,13 +214,13 @@ TEST_P(BulkChunkError, ItemsBeforeAnErrorRun) {
   auto const mixed = [&](std::size_t i) {
     return std::tuple{i == 103 ? foreign.buffer().span() : sum.buffer().span(), 1u};
   };
-  expect_error<wrong_runtime>([&] { (void)submit_bulk(rt(), program().add.over(1, 1), n, mixed); },
+  expect_error<wrong_runtime>([&] { (void)rt().submit(bulk(program().add.over(1, 1), n, mixed)); },
                               103, n, "runtime");
   rt().wait_idle();
   EXPECT_EQ(sum.read(), 308u);
   std::vector<launch> launches(n, program().add.over(1, 1)(sum.buffer(), 1u));
   launches[90] = program().add.over(0)(sum.buffer(), 1u);
-  expect_error<invalid_argument>([&] { (void)submit_bulk(rt(), launches); }, 90, n, "is empty");
+  expect_error<invalid_argument>([&] { (void)rt().submit(bulk(launches)); }, 90, n, "is empty");
   rt().wait_idle();
   EXPECT_EQ(sum.read(), 398u);
 }
@@ -232,11 +232,11 @@ TEST_P(BulkChunkError, TheGreatestNumberOfItems) {
   struct my_failure {};
   auto const arguments = add_to(sum);
   constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
-  EXPECT_THROW((void)submit_bulk(rt(), program().add.over(1, 1), most,
-                                 [&](std::size_t i) {
-                                   if (i == 1000) { throw my_failure{}; }
-                                   return arguments(i);
-                                 }),
+  EXPECT_THROW((void)rt().submit(bulk(program().add.over(1, 1), most,
+                                      [&](std::size_t i) {
+                                        if (i == 1000) { throw my_failure{}; }
+                                        return arguments(i);
+                                      })),
                my_failure);
   rt().wait_idle();
   EXPECT_EQ(sum.read(), 1000u);
@@ -257,9 +257,9 @@ TEST_P(BulkChunkError, ArgumentThatDoesNotConvert) {
   device_word sum{rt(), last()};
   expect_error<invalid_argument>(
       [&] {
-        (void)submit_bulk(rt(), program().add.over(1, 1), n, [&](std::size_t i) {
+        (void)rt().submit(bulk(program().add.over(1, 1), n, [&](std::size_t i) {
           return std::tuple{sum.buffer().span(), picky{static_cast<word>(i)}};
-        });
+        }));
       },
       150, n, "150 is not a number");
   rt().wait_idle();
@@ -274,7 +274,7 @@ TEST_P(BulkChunkError, ChecksSeeEachItem) {
   device_word value{rt(), last()};
   auto const write = program().write.over(1, 1);
   for (int i = 0; i < 8; ++i) { rt().submit(write(value.buffer(), 1u)).wait(); }
-  expect_error<missing_dependency>([&] { (void)submit_bulk(rt(), write, n, add_to(value)); }, 1, n,
+  expect_error<missing_dependency>([&] { (void)rt().submit(bulk(write, n, add_to(value))); }, 1, n,
                                    "no order");
   rt().wait_idle();
 }

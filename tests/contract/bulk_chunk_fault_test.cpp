@@ -33,7 +33,7 @@ void fault_in_chunk(int workers) {
   rt.wait_idle();
   auto const nothing = [](std::size_t) { return std::tuple{}; };
   auto const submit = [&] {
-    return submit_bulk(rt, kernels.nothing.over(1, 1), 200, nothing, {.label = "faulty"});
+    return rt.submit(bulk(kernels.nothing.over(1, 1), 200, nothing), {.label = "faulty"});
   };
   auto const several = [&] {
     for (int i = 0; i < 5; ++i) { submit().wait(); }

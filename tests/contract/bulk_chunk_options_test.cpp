@@ -35,11 +35,11 @@ TEST_P(BulkChunkOptions, BuffersOfItemsMayBeDestroyedAtOnce) {
   measure_add();
   auto const add = program().add.with_shape({1}, {1});
   std::vector<device_buffer<word>> others;  // they must not get the memory of an open item
-  ticket const all = submit_bulk(rt(), add, n, [&](std::size_t i) {
+  ticket const all = rt().submit(bulk(add, n, [&](std::size_t i) {
     if (i % 50 == 49) { others.push_back(zeros(8, last())); }
     device_buffer<word> only_here = zeros(8, last());
     return std::tuple{std::move(only_here), 1u};
-  });
+  }));
   all.wait();
   for (auto const& each : others) { EXPECT_EQ(read(each), std::vector<word>(8, 0)); }
 }
@@ -53,15 +53,15 @@ TEST_P(BulkChunkOptions, OrderWithPredecessorsAndSuccessors) {
     launch_gate gate{rt(), program(), last()};
     ticket const ahead = rt().submit(program().step.with_shape({1}, {1})(value.buffer(), 1u, 5u),
                                      {.after = {gate.gate()}});
-    ticket const added = submit_bulk(rt(), program().add.with_shape({1}, {1}), 3000,
-                                     [&](std::size_t) {
-                                       return std::tuple{value.buffer().span(), 1u};
-                                     },
+    ticket const added = rt().submit(bulk(program().add.with_shape({1}, {1}), 3000,
+                                          [&](std::size_t) {
+                                            return std::tuple{value.buffer().span(), 1u};
+                                          }),
                                      {.after = {ahead}});
     // Without buffers, any device may take the chunks.
-    ticket const nothing =
-        submit_bulk(rt(), program().nothing.over(1, 1), 500,
-                    [](std::size_t) { return std::tuple{}; }, {.after = {added}});
+    ticket const nothing = rt().submit(
+        bulk(program().nothing.over(1, 1), 500, [](std::size_t) { return std::tuple{}; }),
+        {.after = {added}});
     ticket const behind = rt().submit(program().step.with_shape({1}, {1})(value.buffer(), 2u, 3u),
                                       {.after = {nothing}});
     EXPECT_FALSE(added.ready());
@@ -80,10 +80,10 @@ TEST_P(BulkChunkOptions, ManyItemsBehindAClosedGate) {
   constexpr std::size_t many = 50'000;  // more than all chunks of a device
   device_buffer<word> counters = zeros(many, last());
   launch_gate gate{rt(), program(), last()};
-  ticket const all = submit_bulk(rt(), kernel.over(1, 1), many,
-                                 [&](std::size_t i) {
-                                   return std::tuple{counters.span(), static_cast<word>(i)};
-                                 },
+  ticket const all = rt().submit(bulk(kernel.over(1, 1), many,
+                                      [&](std::size_t i) {
+                                        return std::tuple{counters.span(), static_cast<word>(i)};
+                                      }),
                                  {.after = {gate.gate()}});
   EXPECT_FALSE(all.ready());
   gate.open();
@@ -105,9 +105,9 @@ TEST_P(BulkChunkOptions, BulksOfSeveralThreads) {
       all.emplace_back([&, t] {
         std::vector<ticket> open;
         for (std::size_t b = 0; b < bulks; ++b) {
-          open.push_back(submit_bulk(rt(), kernel.over(1, 1), size, [&](std::size_t i) {
+          open.push_back(rt().submit(bulk(kernel.over(1, 1), size, [&](std::size_t i) {
             return std::tuple{counters[t].span(), static_cast<word>(i)};
-          }));
+          })));
         }
         for (ticket const& each : open) { each.wait(); }
       });
@@ -123,9 +123,9 @@ TEST_P(BulkChunkOptions, InsideACallable) {
   ticket inner;
   rt().submit(
           [&](task_context&) {
-            inner = submit_bulk(rt(), program().add.over(1, 1), 2000, [&](std::size_t) {
+            inner = rt().submit(bulk(program().add.over(1, 1), 2000, [&](std::size_t) {
               return std::tuple{sum.buffer().span(), 1u};
-            });
+            }));
             EXPECT_THROW(inner.wait(), would_deadlock);
           },
           {.device = last()})
@@ -143,10 +143,10 @@ TEST_P(BulkChunkOptions, WithoutGrids) {
     counting const kernel = count();
     device_buffer<word> counters = zeros(n, last());
     std::uint64_t const before = sum_of(&device_counters::batches);
-    submit_bulk(rt(), kernel.over(1, 1), n,
-                [&](std::size_t i) {
-                  return std::tuple{counters.span(), static_cast<word>(i)};
-                },
+    rt().submit(bulk(kernel.over(1, 1), n,
+                     [&](std::size_t i) {
+                       return std::tuple{counters.span(), static_cast<word>(i)};
+                     }),
                 {.batch = !fuse})
         .wait();
     EXPECT_GE(sum_of(&device_counters::batches) - before, fuse ? n : 3);
@@ -160,10 +160,10 @@ TEST_P(BulkChunkOptions, OptionsApply) {
   host_buffer<word> sum{rt(), 1};
   sum[0] = 0;
   std::uint64_t const before = rt().counters(last()).tasks;
-  ticket const named = submit_bulk(rt(), program().add.over(1, 1), n,
-                                   [&](std::size_t) {
-                                     return std::tuple{sum.data(), 1u};
-                                   },
+  ticket const named = rt().submit(bulk(program().add.over(1, 1), n,
+                                        [&](std::size_t) {
+                                          return std::tuple{sum.data(), 1u};
+                                        }),
                                    {.device = last(), .label = "urgent", .priority = -5});
   named.wait();
   EXPECT_EQ(named.device(), last());
@@ -180,9 +180,8 @@ TEST_P(BulkChunkOptions, PlacementChoosesForEachItem) {
   std::vector<std::uint64_t> before;
   for (device_ordinal const each : ordinals()) { before.push_back(rt().counters(each).tasks); }
   std::size_t const size = n / ordinals().size() * ordinals().size();
-  submit_bulk(rt(), program().nothing.over(1, 1), size, [](std::size_t) {
-    return std::tuple{};
-  }).wait();
+  rt().submit(bulk(program().nothing.over(1, 1), size, [](std::size_t) { return std::tuple{}; }))
+      .wait();
   for (device_ordinal const each : ordinals()) {
     EXPECT_EQ(rt().counters(each).tasks - before[each.value], size / ordinals().size());
   }
@@ -199,9 +198,11 @@ TEST_P(BulkChunkOptions, ASlowDeviceTakesFewerItems) {
   std::uint64_t const pulled = sum_of(&device_counters::pulled);
   testing::slow_kernels(rt().devices()[last().value], 1000);
   constexpr std::size_t many = sanitized ? 30'000 : 100'000;
-  submit_bulk(rt(), program().add.over(1, 1), many, [&](std::size_t) {
-    return std::tuple{sum.data(), 1u};
-  }).wait();
+  rt().submit(bulk(program().add.over(1, 1), many,
+                   [&](std::size_t) {
+                     return std::tuple{sum.data(), 1u};
+                   }))
+      .wait();
   testing::clear_faults();
   EXPECT_EQ(sum[0], many);
   EXPECT_LT(rt().counters(last()).tasks - before, many / 4);

@@ -27,15 +27,19 @@ TEST_P(BulkChunks, EachItemRunsOnce) {
   for (std::size_t const size : {63u, 64u, 65u, 127u, 128u, 1000u, 1024u, 1025u, 2049u, 5000u}) {
     for (device_ordinal const device : ordinals()) {
       device_buffer<word> counters = zeros(size, device);
-      submit_bulk(rt(), kernel.over(1, 1), size, [&](std::size_t i) {
-        return std::tuple{counters.span(), static_cast<word>(i)};
-      }).wait();
+      rt().submit(bulk(kernel.over(1, 1), size,
+                       [&](std::size_t i) {
+                         return std::tuple{counters.span(), static_cast<word>(i)};
+                       }))
+          .wait();
       ASSERT_EQ(read(counters), ones(size)) << size;
     }
     std::ranges::fill(anywhere.span(), 0u);
-    submit_bulk(rt(), kernel.over(1, 1), size, [&](std::size_t i) {
-      return std::tuple{anywhere.data(), static_cast<word>(i)};
-    }).wait();
+    rt().submit(bulk(kernel.over(1, 1), size,
+                     [&](std::size_t i) {
+                       return std::tuple{anywhere.data(), static_cast<word>(i)};
+                     }))
+        .wait();
     EXPECT_TRUE(std::all_of(anywhere.data(), anywhere.data() + size, [](word each) {
       return each == 1;
     })) << size;
@@ -52,15 +56,17 @@ TEST_P(BulkChunks, AFewGridsForManyItems) {
   std::uint64_t const before = rt().counters(last()).tasks;
   EXPECT_TRUE(needs_few_batches(2, [&] {
     ++rounds;
-    submit_bulk(rt(), kernel.over(1, 1), 1000, [&](std::size_t) {
-      return std::tuple{counters.span(), 0u};
-    }).wait();
+    rt().submit(bulk(kernel.over(1, 1), 1000,
+                     [&](std::size_t) {
+                       return std::tuple{counters.span(), 0u};
+                     }))
+        .wait();
   }));
   EXPECT_EQ(rt().counters(last()).tasks, before + 1000 * rounds);
   EXPECT_EQ(read(counters)[0], 1000 * rounds);
 }
 
-// requirement: the other forms of submit_bulk make chunks too
+// requirement: the other forms of bulk make chunks too
 TEST_P(BulkChunks, RangesAndLaunches) {
   measure_count();
   auto const shaped = count().over(1, 1);
@@ -75,11 +81,11 @@ TEST_P(BulkChunks, RangesAndLaunches) {
   }
   word times = 0;
   std::vector<std::function<ticket()>> const forms{
-      [&] { return submit_bulk(rt(), shaped, tuples); },
-      [&] { return submit_bulk(rt(), launches); }, [&] { return submit_bulk(rt(), list); },
-      [&] { return submit_bulk(rt(), n, [&](std::size_t i) { return launches[i]; }); },
+      [&] { return rt().submit(bulk(shaped, tuples)); },
+      [&] { return rt().submit(bulk(launches)); }, [&] { return rt().submit(bulk(list)); },
+      [&] { return rt().submit(bulk(n, [&](std::size_t i) { return launches[i]; })); },
       [&] {
-        return submit_bulk(rt(), n, [&](std::size_t i) -> launch const& { return launches[i]; });
+        return rt().submit(bulk(n, [&](std::size_t i) -> launch const& { return launches[i]; }));
       }};
   for (auto const& form : forms) {
     EXPECT_TRUE(needs_few_batches(4, [&] {
@@ -106,7 +112,7 @@ TEST_P(BulkChunks, DifferentGrids) {
   }
   EXPECT_TRUE(needs_few_batches(4, [&] {
     rt().submit(seen.fill(0)).wait();
-    submit_bulk(rt(), launches).wait();
+    rt().submit(bulk(launches)).wait();
   }));
   std::vector<word> const all = read(seen);
   for (word i = 0; i < n; ++i) {
@@ -139,7 +145,7 @@ TEST_P(BulkChunks, ItemsOfDifferentForms) {
       threads += 2;
     }
   }
-  submit_bulk(rt(), launches).wait();
+  rt().submit(bulk(launches)).wait();
   std::vector<word> expected_here(n), expected_there(n);
   for (word i = 0; i < n; ++i) { (i / 100 % 2 == 0 ? expected_here : expected_there)[i] = 1; }
   EXPECT_EQ(read(here), expected_here);
@@ -156,14 +162,16 @@ TEST_P(BulkChunks, ArgumentsWithPadding) {
   for (int i = 0; i < 8; ++i) {
     rt().submit(mixed.over(1, 1)(char{0}, 0.0, short{0}, 0ull, 0.0f, out)).wait();
   }
-  submit_bulk(rt(), mixed.over(1, 1), n, [&](std::size_t i) {
-    return std::tuple{static_cast<char>(i % 100),
-                      2.25 * static_cast<double>(i),
-                      static_cast<short>(-static_cast<int>(i)),
-                      std::uint64_t{i} << 33,
-                      0.5f + static_cast<float>(i),
-                      out.subspan(5 * i, 5)};
-  }).wait();
+  rt().submit(bulk(mixed.over(1, 1), n,
+                   [&](std::size_t i) {
+                     return std::tuple{static_cast<char>(i % 100),
+                                       2.25 * static_cast<double>(i),
+                                       static_cast<short>(-static_cast<int>(i)),
+                                       std::uint64_t{i} << 33,
+                                       0.5f + static_cast<float>(i),
+                                       out.subspan(5 * i, 5)};
+                   }))
+      .wait();
   std::vector<double> seen(5 * n), expected;
   rt().submit(out.copy_to(std::span{seen})).wait();
   for (std::size_t i = 0; i < n; ++i) {
@@ -191,13 +199,15 @@ TEST_P(BulkChunks, DeviceDividesLargeChunks) {
   for (bool const differ : {false, true}) {
     std::ranges::fill(seen.span(), 0u);
     if (differ) {
-      submit_bulk(rt(), many, [&](std::size_t i) {
-        return shape.with_shape({grid_of(differ, i)}, {1})(seen.data() + 7 * i);
-      }).wait();
+      rt().submit(bulk(many,
+                       [&](std::size_t i) {
+                         return shape.with_shape({grid_of(differ, i)}, {1})(seen.data() + 7 * i);
+                       }))
+          .wait();
     } else {
-      submit_bulk(rt(), shape.with_shape({blocks}, {1}), many, [&](std::size_t i) {
-        return std::tuple{seen.data() + 7 * i};
-      }).wait();
+      rt().submit(bulk(shape.with_shape({blocks}, {1}), many,
+                       [&](std::size_t i) { return std::tuple{seen.data() + 7 * i}; }))
+          .wait();
     }
     for (std::size_t i = 0; i < many; ++i) {
       ASSERT_EQ(seen[7 * i], grid_of(differ, i)) << i;

@@ -82,11 +82,11 @@ TEST_P(BulkError, FailedItemWithTheSmallestIndex) {
   limits[17] = limits[18] = limits[40] = 9;
   device_buffer<word> const values{rt(), last(), std::span<word const>{limits}};
   device_word runs{rt(), last()};
-  ticket const all = submit_bulk(
-      rt(), check().over(1, 1), n,
-      [&](std::size_t i) {
-        return std::tuple{values.subspan(i, 1), 5u, task_status{}, runs.buffer().span()};
-      },
+  ticket const all = rt().submit(
+      bulk(check().over(1, 1), n,
+           [&](std::size_t i) {
+             return std::tuple{values.subspan(i, 1), 5u, task_status{}, runs.buffer().span()};
+           }),
       {.label = "checks"});
   ticket const behind = rt().submit([](task_context&) {}, {.device = first(), .after = {all}});
   for (int i = 0; i < 2; ++i) {
@@ -107,14 +107,14 @@ TEST_P(BulkError, RefusedLaunchesAndFailedPredecessors) {
   device_word sum{rt(), first()};
   std::vector<launch> launches(30, program().add.over(1, 1)(sum.buffer(), 1u));
   launches[7] = refused_launch(program());
-  seen_error const refused = error_of([&] { submit_bulk(rt(), launches).wait(); });
+  seen_error const refused = error_of([&] { rt().submit(bulk(launches)).wait(); });
   EXPECT_EQ(refused.index, 7u);
   EXPECT_THAT(cause_of<driver_error>(refused), HasSubstr("nothing"));
   EXPECT_EQ(sum.read(), 29u);
   ticket const failed =
       rt().submit([](task_context&) { throw std::runtime_error{"cause 5"}; }, {.device = last()});
   ticket const all =
-      submit_bulk(rt(), program().add.over(1, 1), 30, add_to(sum), {.after = {failed}});
+      rt().submit(bulk(program().add.over(1, 1), 30, add_to(sum)), {.after = {failed}});
   seen_error const dependent = error_of([&] { all.wait(); });
   EXPECT_EQ(dependent.index, 0u);
   EXPECT_THAT(cause_of<dependency_failed>(dependent), EndsWith("cause 5"));
@@ -127,10 +127,10 @@ TEST_P(BulkError, CancelAndStop) {
     device_word sum{rt(), last()};
     std::stop_source source;
     launch_gate gate{rt(), program(), last()};
-    ticket const all = submit_bulk(rt(), program().add.over(1, 1), 50, add_to(sum),
+    ticket const all = rt().submit(bulk(program().add.over(1, 1), 50, add_to(sum)),
                                    {.after = {gate.gate()}, .stop = source.get_token()});
     ticket const other =
-        submit_bulk(rt(), program().add.over(1, 1), 10, add_to(sum), {.after = {gate.gate()}});
+        rt().submit(bulk(program().add.over(1, 1), 10, add_to(sum)), {.after = {gate.gate()}});
     for (int i = 0; i < 3; ++i) { rt().pump(); }
     if (by_token) {
       source.request_stop();
@@ -148,7 +148,7 @@ TEST_P(BulkError, CancelAndStop) {
     EXPECT_EQ(sum.read(), 10u);
     if (by_token) {
       ticket const late =
-          submit_bulk(rt(), program().add.over(1, 1), 3, add_to(sum), {.stop = source.get_token()});
+          rt().submit(bulk(program().add.over(1, 1), 3, add_to(sum)), {.stop = source.get_token()});
       EXPECT_THROW(late.wait(), bulk_error);
     }
   }
@@ -159,7 +159,7 @@ TEST_P(BulkError, CancelAndStop) {
 TEST_P(BulkError, CancelDuringLaunches) {
   for (int round = 0; round < 20; ++round) {
     device_word sum{rt(), last()};
-    ticket const all = submit_bulk(rt(), program().add.over(1, 1), 100, add_to(sum));
+    ticket const all = rt().submit(bulk(program().add.over(1, 1), 100, add_to(sum)));
     std::atomic<bool> cancelled{false};
     std::jthread canceller{[&] { cancelled = all.cancel(); }};
     bool failed = false;
@@ -182,18 +182,18 @@ TEST_P(BulkError, FunctionThrows) {
   auto const seen = start_with_reports();
   device_word sum{rt(), last()};
   struct my_failure {};
-  EXPECT_THROW((void)submit_bulk(rt(), program().add.over(1, 1), 20,
-                                 [&](std::size_t i) {
-                                   if (i == 5) { throw my_failure{}; }
-                                   return std::tuple{sum.buffer().span(), 1u};
-                                 }),
+  EXPECT_THROW((void)rt().submit(bulk(program().add.over(1, 1), 20,
+                                      [&](std::size_t i) {
+                                        if (i == 5) { throw my_failure{}; }
+                                        return std::tuple{sum.buffer().span(), 1u};
+                                      })),
                my_failure);
-  EXPECT_THROW((void)submit_bulk(rt(), 20,
-                                 [&](std::size_t i) {
-                                   if (i == 4) { throw invalid_argument{"mine"}; }
-                                   return i == 2 ? refused_launch(program())
-                                                 : program().add.over(1, 1)(sum.buffer(), 1u);
-                                 }),
+  EXPECT_THROW((void)rt().submit(bulk(20,
+                                      [&](std::size_t i) {
+                                        if (i == 4) { throw invalid_argument{"mine"}; }
+                                        return i == 2 ? refused_launch(program())
+                                                      : program().add.over(1, 1)(sum.buffer(), 1u);
+                                      })),
                invalid_argument);
   rt().wait_idle();
   EXPECT_EQ(sum.read(), 8u);
@@ -212,16 +212,16 @@ TEST_P(BulkError, RefusedItems) {
     return std::tuple{i == 3 ? foreign.buffer().span() : sum.buffer().span(), 1u};
   };
   seen_error const wrong =
-      error_of([&] { (void)submit_bulk(rt(), program().add.over(1, 1), 9, mixed); });
+      error_of([&] { (void)rt().submit(bulk(program().add.over(1, 1), 9, mixed)); });
   EXPECT_EQ(wrong.index, 3u);
   EXPECT_EQ(wrong.count, 9u);
   EXPECT_THAT(wrong.text, EndsWith(cause_of<wrong_runtime>(wrong)));
   std::vector<memory_op> const fills{sum.buffer().fill(4), foreign.buffer().fill(4)};
-  seen_error const fill = error_of([&] { (void)submit_bulk(rt(), fills); });
+  seen_error const fill = error_of([&] { (void)rt().submit(bulk(fills)); });
   EXPECT_EQ(fill.index, 1u);
   EXPECT_THAT(cause_of<wrong_runtime>(fill), HasSubstr("another runtime"));
   seen_error const grid =
-      error_of([&] { (void)submit_bulk(rt(), program().add.over(0), 4, add_to(sum)); });
+      error_of([&] { (void)rt().submit(bulk(program().add.over(0), 4, add_to(sum))); });
   EXPECT_EQ(grid.index, 0u);
   EXPECT_THAT(cause_of<invalid_argument>(grid), HasSubstr("is empty"));
   rt().wait_idle();
@@ -233,16 +233,16 @@ TEST_P(BulkError, RefusedItems) {
 TEST_P(BulkError, RefusedCalls) {
   device_word sum{rt(), last()};
   auto const add = program().add.over(1, 1);
-  EXPECT_THROW((void)submit_bulk(rt(), add, 3, add_to(sum), {.device = device_ordinal{99}}),
+  EXPECT_THROW((void)rt().submit(bulk(add, 3, add_to(sum)), {.device = device_ordinal{99}}),
                unknown_device);
-  EXPECT_THROW((void)submit_bulk(rt(), add, 3, add_to(sum), {.after = {ticket{}}}),
+  EXPECT_THROW((void)rt().submit(bulk(add, 3, add_to(sum)), {.after = {ticket{}}}),
                invalid_argument);
-  EXPECT_THAT(thrown<invalid_argument>([&] { (void)submit_bulk(rt(), add, -3, add_to(sum)); }),
+  EXPECT_THAT(thrown<invalid_argument>([&] { (void)rt().submit(bulk(add, -3, add_to(sum))); }),
               HasSubstr("-3"));
   EXPECT_EQ(sum.read(), 0u);
   rt().close();
-  EXPECT_THROW((void)submit_bulk(rt(), add, 3, add_to(sum)), runtime_closed);
-  EXPECT_THROW((void)submit_bulk(rt(), add, 0, add_to(sum)), runtime_closed);
+  EXPECT_THROW((void)rt().submit(bulk(add, 3, add_to(sum))), runtime_closed);
+  EXPECT_THROW((void)rt().submit(bulk(add, 0, add_to(sum))), runtime_closed);
 }
 
 // requirement: the check of the order knows that a task after the ticket runs after all items, and
@@ -253,15 +253,15 @@ TEST_P(BulkError, OrderCheck) {
   start(changed);
   device_word value{rt(), last()};
   auto const write = program().write.over(1, 1);
-  ticket const all = submit_bulk(rt(), write, 1, add_to(value));
+  ticket const all = rt().submit(bulk(write, 1, add_to(value)));
   EXPECT_THROW((void)rt().submit(write(value.buffer(), 1u)), missing_dependency);
   ticket const next = rt().submit(write(value.buffer(), 2u), {.after = {all}});
   seen_error const why =
-      error_of([&] { (void)submit_bulk(rt(), write, 5, add_to(value), {.after = {next}}); });
+      error_of([&] { (void)rt().submit(bulk(write, 5, add_to(value)), {.after = {next}}); });
   EXPECT_EQ(why.index, 1u);
   EXPECT_THAT(cause_of<missing_dependency>(why), HasSubstr("no order"));
   rt().wait_idle();
-  submit_bulk(rt(), write, 1, add_to(value)).wait();
+  rt().submit(bulk(write, 1, add_to(value))).wait();
   EXPECT_NO_THROW(rt().submit(write(value.buffer(), 3u)).wait());
 }
 

@@ -39,12 +39,12 @@ void fault_in_bulk(int workers, bool destroy_at_once) {
     test_program const kernels{rt};
     std::vector<launch> items(20, kernels.nothing.with_shape({1}, {1})());
     items[7] = kernels.loaded.kernel<>("trap_now").with_shape({1}, {1})();
-    ticket const faulty = submit_bulk(rt, items);
+    ticket const faulty = rt.submit(bulk(items));
     completion const first_end = faulty.then(count);
     if (!destroy_at_once) {
       EXPECT_THROW(faulty.wait(), poisoned);
       first_end.wait();
-      EXPECT_THROW((void)submit_bulk(rt, items), poisoned);
+      EXPECT_THROW((void)rt.submit(bulk(items)), poisoned);
       // Whether items were not launched before the fault, so that they can be cancelled, is a
       // matter of time. A cancelled item stays cancelled.
       bool const was_cancelled = faulty.cancel();
@@ -53,6 +53,31 @@ void fault_in_bulk(int workers, bool destroy_at_once) {
   }
   EXPECT_EQ(ran, 1);
   EXPECT_EQ(poisoned_ones, 1);
+}
+
+void fault_in_posted_bulk(int workers) {
+  std::atomic<int> reported{0};
+  {
+    runtime rt{
+        {.devices = device_spec(1), .workers = workers, .on_error = [&](std::exception_ptr why) {
+           try {
+             std::rethrow_exception(why);
+           } catch (poisoned const&) { ++reported; } catch (bulk_error const&) {
+             ++reported;
+           }
+         }}};
+    test_program const kernels{rt};
+    std::vector<launch> items(20, kernels.nothing.with_shape({1}, {1})());
+    items[7] = kernels.loaded.kernel<>("trap_now").with_shape({1}, {1})();
+    rt.post(bulk(items));
+  }
+  EXPECT_EQ(reported, 1);
+}
+
+// requirement: the handler of a runtime gets the fault of a posted bulk once
+TEST_P(BulkFault, PostedBulkReportsTheFault) {
+  FLOTILLA_NEED_DEVICES(1);
+  FLOTILLA_EXPECT_IN_CHILD([] { fault_in_posted_bulk(GetParam()); });
 }
 
 // requirement: the ticket of a bulk ends if an item faults, and reports the fault
@@ -83,7 +108,7 @@ TEST_P(BulkRange, RangeThatEndsEarlyIsRefused) {
   device_word sum{rt(), last()};
   short_range const items{{3, std::tuple{sum.buffer().span(), 1u}}};
   EXPECT_THAT(
-      thrown<invalid_argument>([&] { (void)submit_bulk(rt(), program().add.over(1, 1), items); }),
+      thrown<invalid_argument>([&] { (void)rt().submit(bulk(program().add.over(1, 1), items)); }),
       EndsWith("the range has ended after 3 items, but its size is 5"));
   rt().wait_idle();
   EXPECT_EQ(sum.read(), 3u);

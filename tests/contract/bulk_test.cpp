@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The flotilla authors
 // SPDX-License-Identifier: Apache-2.0
 
-// `submit_bulk`: many tasks with one ticket.
+// `bulk`: many tasks with one ticket.
 
 #include <algorithm>
 #include <array>
@@ -53,7 +53,7 @@ TEST_P(Bulk, EachItemRunsOnceWithItsArguments) {
     arguments.emplace_back(i % 2 == 0 ? here.span() : there.span(), i);
     arguments.emplace_back(i % 2 == 0 ? there.span() : here.span(), i);
   }
-  ticket const all = submit_bulk(rt(), count().with_shape({1}, {1}), arguments);
+  ticket const all = rt().submit(bulk(count().with_shape({1}, {1}), arguments));
   all.wait();
   EXPECT_TRUE(all.ready());
   EXPECT_EQ(read(here), ones(n));
@@ -66,11 +66,13 @@ TEST_P(Bulk, FunctionMakesTheArguments) {
   device_buffer<word> counters = zeros(300, last());
   std::vector<std::size_t> indices;
   std::thread::id const caller = std::this_thread::get_id();
-  submit_bulk(rt(), count().over(1, 1), 300, [&](std::size_t i) {
-    EXPECT_EQ(std::this_thread::get_id(), caller);
-    indices.push_back(i);
-    return std::pair{counters.span(), static_cast<word>(i)};
-  }).wait();
+  rt().submit(bulk(count().over(1, 1), 300,
+                   [&](std::size_t i) {
+                     EXPECT_EQ(std::this_thread::get_id(), caller);
+                     indices.push_back(i);
+                     return std::pair{counters.span(), static_cast<word>(i)};
+                   }))
+      .wait();
   std::vector<std::size_t> expected(300);
   std::iota(expected.begin(), expected.end(), std::size_t{0});
   EXPECT_EQ(indices, expected);
@@ -85,15 +87,15 @@ TEST_P(Bulk, OrderWithPredecessorsAndSuccessors) {
     launch_gate gate{rt(), program(), last()};
     ticket const ahead = rt().submit(program().step.with_shape({1}, {1})(value.buffer(), 1u, 1u),
                                      {.after = {gate.gate()}});
-    ticket const doubled = submit_bulk(rt(), program().step.with_shape({1}, {1}), 1,
-                                       [&](std::size_t) {
-                                         return std::tuple{value.buffer().span(), 10u, 0u};
-                                       },
+    ticket const doubled = rt().submit(bulk(program().step.with_shape({1}, {1}), 1,
+                                            [&](std::size_t) {
+                                              return std::tuple{value.buffer().span(), 10u, 0u};
+                                            }),
                                        {.after = {ahead}});
-    ticket const added = submit_bulk(rt(), program().add.with_shape({1}, {1}), 200,
-                                     [&](std::size_t) {
-                                       return std::tuple{value.buffer().span(), 1u};
-                                     },
+    ticket const added = rt().submit(bulk(program().add.with_shape({1}, {1}), 200,
+                                          [&](std::size_t) {
+                                            return std::tuple{value.buffer().span(), 1u};
+                                          }),
                                      {.after = {doubled}});
     ticket const behind = rt().submit(program().step.with_shape({1}, {1})(value.buffer(), 2u, 3u),
                                       {.after = {added}});
@@ -109,9 +111,11 @@ TEST_P(Bulk, MoreItemsThanTheWindow) {
   start_with_window(64);
   for (device_ordinal const device : ordinals()) {
     device_buffer<word> counters = zeros(1000, device);
-    submit_bulk(rt(), count().over(1, 1), 1000, [&](std::size_t i) {
-      return std::tuple{counters.span(), static_cast<word>(i)};
-    }).wait();
+    rt().submit(bulk(count().over(1, 1), 1000,
+                     [&](std::size_t i) {
+                       return std::tuple{counters.span(), static_cast<word>(i)};
+                     }))
+        .wait();
     EXPECT_EQ(read(counters), ones(1000));
   }
 }
@@ -121,7 +125,7 @@ TEST_P(Bulk, BulkWithoutItemsIsReady) {
   held_word word_{rt()};
   ticket const held = rt().submit(word_.launch_of(program()), {.device = last()});
   std::vector<std::tuple<device_span<word>, word>> const none;
-  ticket const empty = submit_bulk(rt(), count().over(1), none, {.after = {held}});
+  ticket const empty = rt().submit(bulk(count().over(1), none), {.after = {held}});
   EXPECT_TRUE(empty.valid());
   EXPECT_TRUE(empty.ready());
   empty.wait();
@@ -139,19 +143,19 @@ TEST_P(Bulk, CopiesFillsAndLaunches) {
   for (std::size_t i = 0; i < n; ++i) {
     fills.push_back(values.subspan(i, 1).fill(static_cast<word>(i)));
   }
-  ticket const filled = submit_bulk(rt(), fills);
+  ticket const filled = rt().submit(bulk(fills));
   std::vector<launch> launches;
   for (std::size_t i = 0; i < n; ++i) {
     launches.push_back(i % 2 == 0 ? program().add.over(1, 1)(values.subspan(i, 1), 1u)
                                   : program().write.over(1, 1)(values.subspan(i, 1), 7u));
   }
-  ticket const changed = submit_bulk(rt(), launches, {.after = {filled}});
+  ticket const changed = rt().submit(bulk(launches), {.after = {filled}});
   std::vector<word> seen(n), expected(n);
   for (word i = 0; i < n; ++i) { expected[i] = i % 2 == 0 ? i + 1 : 7; }
-  submit_bulk(rt(), n,
-              [&](std::size_t i) {
-                return values.subspan(i, 1).copy_to(std::span{&seen[i], 1});
-              },
+  rt().submit(bulk(n,
+                   [&](std::size_t i) {
+                     return values.subspan(i, 1).copy_to(std::span{&seen[i], 1});
+                   }),
               {.after = {changed}})
       .wait();
   EXPECT_EQ(seen, expected);
@@ -161,12 +165,12 @@ TEST_P(Bulk, CopiesFillsAndLaunches) {
 TEST_P(Bulk, OptionsApplyToEachItem) {
   auto const nothing = [](std::size_t) { return std::tuple{}; };
   std::uint64_t const before = rt().counters(last()).tasks;
-  ticket const named = submit_bulk(rt(), program().nothing.over(1, 1), 50, nothing,
+  ticket const named = rt().submit(bulk(program().nothing.over(1, 1), 50, nothing),
                                    {.device = last(), .batch = false, .priority = -1});
   named.wait();
   EXPECT_EQ(named.device(), last());
   EXPECT_EQ(rt().counters(last()).tasks, before + 50);
-  submit_bulk(rt(), program().nothing.over(1, 1), 50, nothing).wait();  // any device
+  rt().submit(bulk(program().nothing.over(1, 1), 50, nothing)).wait();  // any device
   std::uint64_t sum = 0;
   for (device_ordinal const device : ordinals()) { sum += rt().counters(device).tasks; }
   EXPECT_GE(sum, before + 100);
@@ -178,10 +182,10 @@ TEST_P(Bulk, TicketMayBeDropped) {
   std::ranges::fill(counters.span(), 0u);
   {
     launch_gate gate{rt(), program(), last()};
-    (void)submit_bulk(rt(), count().over(1, 1), 200,
-                      [&](std::size_t i) {
-                        return std::tuple{counters.data(), static_cast<word>(i)};
-                      },
+    (void)rt().submit(bulk(count().over(1, 1), 200,
+                           [&](std::size_t i) {
+                             return std::tuple{counters.data(), static_cast<word>(i)};
+                           }),
                       {.after = {gate.gate()}});
     gate.open();
   }
@@ -194,15 +198,15 @@ TEST_P(Bulk, EndsWithoutAWait) {
   std::atomic<int> ran{0};
   for (int round = 0; round < 5; ++round) {
     auto const nothing = [](std::size_t) { return std::tuple{}; };
-    ticket const polled = submit_bulk(rt(), program().nothing.over(1, 1), 100, nothing);
+    ticket const polled = rt().submit(bulk(program().nothing.over(1, 1), 100, nothing));
     // Without a free thread of oneTBB, a plain task would not run either.
     bool const has_workers = worker_count() != 0 && GetParam().threads == tbb_threads::all;
     EXPECT_TRUE(has_workers ? eventually([&] { return polled.ready(); })
                             : pumping(rt(), [&] { return polled.ready(); }));
-    ticket const continued = submit_bulk(rt(), program().nothing.over(1, 1), 100, nothing);
+    ticket const continued = rt().submit(bulk(program().nothing.over(1, 1), 100, nothing));
     completion const done = continued.then([&](std::exception_ptr why) { ran += why ? 100 : 1; });
     EXPECT_TRUE(pumping(rt(), [&] { return ran == round + 1; }));
-    ticket const waited = submit_bulk(rt(), program().nothing.over(1, 1), 100, nothing);
+    ticket const waited = rt().submit(bulk(program().nothing.over(1, 1), 100, nothing));
     EXPECT_LT(wait_any(waited, polled), 2u);
     EXPECT_TRUE(ended(waited));
   }
@@ -214,10 +218,10 @@ TEST_P(Bulk, WaitHelpsWithPredecessors) {
     device_word sum{rt(), last()};
     ticket called;
     std::thread{[&] { called = rt().submit([](task_context&) {}, {.device = first()}); }}.join();
-    ticket const all = submit_bulk(rt(), program().add.over(1, 1), 20,
-                                   [&](std::size_t) {
-                                     return std::tuple{sum.buffer().span(), 1u};
-                                   },
+    ticket const all = rt().submit(bulk(program().add.over(1, 1), 20,
+                                        [&](std::size_t) {
+                                          return std::tuple{sum.buffer().span(), 1u};
+                                        }),
                                    {.after = {called}});
     ASSERT_TRUE(ended(all));
     EXPECT_EQ(sum.read(), 20u);
@@ -237,9 +241,9 @@ TEST_P(Bulk, BulksOfSeveralThreads) {
       all.emplace_back([&, t] {
         std::vector<ticket> open;
         for (std::size_t b = 0; b < bulks; ++b) {
-          open.push_back(submit_bulk(rt(), count().over(1, 1), n, [&](std::size_t i) {
+          open.push_back(rt().submit(bulk(count().over(1, 1), n, [&](std::size_t i) {
             return std::tuple{counters[t].span(), static_cast<word>(i)};
-          }));
+          })));
         }
         for (ticket const& each : open) { each.wait(); }
       });
@@ -257,14 +261,14 @@ TEST_P(Bulk, InsideACallable) {
   ticket inner;
   rt().submit(
           [&](task_context&) {
-            inner = submit_bulk(rt(), program().add.over(1, 1), 20, add);
+            inner = rt().submit(bulk(program().add.over(1, 1), 20, add));
             EXPECT_THROW(inner.wait(), would_deadlock);
             std::size_t made = 0;
-            EXPECT_THROW((void)submit_bulk(rt(), program().nothing.over(1, 1), 500,
-                                           [&](std::size_t) {
-                                             ++made;
-                                             return std::tuple{};
-                                           },
+            EXPECT_THROW((void)rt().submit(bulk(program().nothing.over(1, 1), 500,
+                                                [&](std::size_t) {
+                                                  ++made;
+                                                  return std::tuple{};
+                                                }),
                                            {.device = last()}),
                          window_full);
             EXPECT_LE(made, 64u);

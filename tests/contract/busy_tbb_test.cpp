@@ -53,7 +53,7 @@ TEST_P(BusyTbb, EveryKindOfWorkEnds) {
         rt().submit(program().add.with_shape({1}, {1})(words[i].buffer(), 5u), {.after = after});
     ticket const copy =
         rt().submit(words[i].buffer().copy_to(std::span{&seen[i], 1}), {.after = {add}});
-    before = submit_host(rt(), [] {}, {.after = {copy}});
+    before = rt().submit(host_task([] {}), {.after = {copy}});
   }
   std::atomic<int> ran{0};
   rt().post([&](task_context&) { ++ran; }, {.after = {before}});

@@ -52,7 +52,7 @@ class CheckCallable : public guest_test {
 TEST_F(CheckCallable, ReportsACallableThatRunsTooEarly) {
   for (checks const which : {checks{.order = true}, checks{.arguments = true, .order = true}}) {
     EXPECT_THAT(reports(which, [](task_context&) {}),
-                AllOf(HasSubstr(report), HasSubstr("reads early"), HasSubstr("submit_host")));
+                AllOf(HasSubstr(report), HasSubstr("reads early"), HasSubstr("host_task")));
   }
 }
 

@@ -105,12 +105,14 @@ TEST_F(CheckFlow, TasksOfOneFlowAreNeverReported) {
 
 class CheckUnread : public CheckFlow {
  protected:
-  /// Returns what is reported when data end that were made from a vector. Calls use(flow, data).
+  static constexpr auto change = [](view<word> all) { all(0) = 1; };
+  /// Returns what is reported when data end that were made from a buffer of a device. Calls
+  /// use(flow, data).
   template <class Use>
   [[nodiscard]] std::string report(Use const& use) {
     kept_log const log;
     flow fl{*rt_};
-    std::vector<word> memory(count);
+    device_buffer<word> memory{*rt_, device_0, count};
     {
       data<word> x{fl, memory, "x"};
       use(fl, x);
@@ -120,17 +122,18 @@ class CheckUnread : public CheckFlow {
   }
 };
 
-// regression: the vector kept its old contents, and nothing said so
+// regression: the buffer kept its old contents, and nothing said so
 TEST_F(CheckUnread, ResultsThatNobodyFetchedAreReported) {
-  EXPECT_THAT(report([&](flow& fl, data<word>& x) { fl.post(stir(x)); }),
+  EXPECT_THAT(report([&](flow& fl, data<word>& x) { fl.post(uses(update(x)), host_task(change)); }),
               AllOf(HasSubstr("data 'x' ended"), HasSubstr("older contents"),
-                    HasSubstr("Call host() before the data end")));
+                    HasSubstr("Call prefetch_to before the data end")));
 }
 
 // regression: the report was made with the flow's mutex locked, so this handler waited forever
 TEST_F(CheckUnread, AHandlerOfMessagesMayUseTheFlow) {
   flow fl{*rt_};
-  std::vector<word> memory(count), other(count);
+  device_buffer<word> memory{*rt_, device_0, count};
+  std::vector<word> other(count);
   data<word> y{fl, other, "y"};
   auto const seen = std::make_shared<std::string>();
   set_log_handler([&y, seen](log_message const& one) {
@@ -139,7 +142,7 @@ TEST_F(CheckUnread, AHandlerOfMessagesMayUseTheFlow) {
   });
   {
     data<word> x{fl, memory, "x"};
-    fl.post(stir(x));
+    fl.post(uses(update(x)), host_task(change));
     rt_->wait_idle();
   }
   set_log_handler({});
@@ -150,8 +153,8 @@ TEST_F(CheckUnread, AHandlerOfMessagesMayUseTheFlow) {
 TEST_F(CheckUnread, NothingIsReportedIfTheMemoryIsUpToDate) {
   EXPECT_EQ(report([&](flow&, data<word>&) {}), "");
   EXPECT_EQ(report([&](flow& fl, data<word>& x) {
-              fl.post(stir(x));
-              static_cast<void>(x.host());
+              fl.post(uses(update(x)), host_task(change));
+              x.prefetch_to(device_0);
             }),
             "");
   EXPECT_EQ(report([&](flow& fl, data<word>& x) {

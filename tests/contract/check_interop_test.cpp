@@ -36,7 +36,7 @@ TEST_F(CheckInterop, StreamsOfTheApplicationMayOrderTasks) {
   ticket const first = rt.submit(write);
   enqueue_wait(first, stream);
   app.record(event, stream);
-  ticket const second = rt.submit(write, {.after = {submit_event(rt, event)}});
+  ticket const second = rt.submit(write, {.after = {rt.submit(event)}});
   second.wait();
 }
 
@@ -56,7 +56,7 @@ TEST_F(CheckInterop, MemoryOfTheApplicationIsChecked) {
     ticket const first = rt.submit(write, {.label = "one"});
     EXPECT_THAT(thrown<missing_dependency>([&] { (void)rt.submit(write, {.label = "two"}); }),
                 AllOf(HasSubstr("one"), HasSubstr("two")));
-    ticket const between = submit_event(rt, event, {.after = {first}});
+    ticket const between = rt.submit(event, {.after = {first}});
     ticket const second = rt.submit(write, {.after = {between}});
     second.wait();
   }

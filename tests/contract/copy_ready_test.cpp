@@ -64,11 +64,11 @@ TEST_P(ReadyCopies, OfFlowsDoNotWaitForOthers) {
   ASSERT_TRUE(pumping(rt, [&] { return word.started(); }));
   auto const write = program().write.with_shape({1}, {1});
   work.post(write(update(early_data), 5u), {.device = first(), .after = {held}});
-  ticket const reads_early = work.submit_host(uses(read(early_data)), [](auto) {});
+  ticket const reads_early = work.submit(uses(read(early_data)), host_task([](auto) {}));
   work.post(write(update(late_data), 6u), {.device = first()});
   std::uint32_t seen = 0;
-  ticket const reads_late =
-      work.submit_host(uses(read(late_data)), [&](view<std::uint32_t const> of) { seen = of(0); });
+  ticket const reads_late = work.submit(
+      uses(read(late_data)), host_task([&](view<std::uint32_t const> of) { seen = of(0); }));
   EXPECT_TRUE(pumping(rt, [&] { return reads_late.ready(); }));
   EXPECT_EQ(seen, 6u);
   EXPECT_FALSE(reads_early.ready());

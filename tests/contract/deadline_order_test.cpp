@@ -81,16 +81,16 @@ TEST_P(DeadlineOrder, ATaskOfAFlowHasOne) {
   latch begun, may_end;
   open_on_exit const opener{may_end};
   std::atomic<bool> ran{false}, came_too_early{false};
-  ticket const slow = steps.submit_host(uses(update(order)), [&] {
-    begun.open();
-    may_end.wait();
-  });
+  ticket const slow = steps.submit(uses(update(order)), host_task([&] {
+                                     begun.open();
+                                     may_end.wait();
+                                   }));
   std::jthread const driver{[&] { EXPECT_TRUE(pumping(rt(), [&] { return slow.ready(); })); }};
   begun.wait();
   ticket const late =
-      steps.submit_host(uses(update(order)), [&] { ran = true; }, {.deadline = soon()});
+      steps.submit(uses(update(order)), host_task([&] { ran = true; }), {.deadline = soon()});
   ticket const next =
-      steps.submit_host(uses(write(order)), [&] { came_too_early = !may_end.is_open(); });
+      steps.submit(uses(write(order)), host_task([&] { came_too_early = !may_end.is_open(); }));
   std::this_thread::sleep_for(40ms);  // the deadline must pass
   may_end.open();
   EXPECT_THROW(late.wait(), timed_out);

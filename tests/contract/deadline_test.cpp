@@ -64,8 +64,8 @@ TEST_P(Deadline, EveryKindOfTaskHasOne) {
   tasks.push_back(rt().submit(program().nothing.with_shape({1}, {1})(), with()));
   tasks.push_back(rt().submit([owned](task_context&) { ++*owned; }, with()));
   tasks.push_back(rt().submit([owned](task_context&) { ++*owned; }, with({.device = last()})));
-  tasks.push_back(submit_host(
-      rt(), [owned] { ++*owned; }, with()));
+  tasks.push_back(
+      rt().submit(host_task([owned] { ++*owned; }), {.after = {gate.gate()}, .deadline = soon()}));
   for (ticket const& each : tasks) { EXPECT_THROW(each.wait(), timed_out); }
   EXPECT_FALSE(gate.gate().ready());
   gate.open();
@@ -115,8 +115,9 @@ TEST_P(Deadline, DeadlineBeforeTheSubmit) {
   EXPECT_THROW(rt().submit(add(sum), {.deadline = passed()}).wait(), timed_out);
   EXPECT_THROW(rt().submit(sum.buffer().fill(9), {.deadline = clock::time_point::min()}).wait(),
                timed_out);
-  EXPECT_THROW(submit_host(rt(), [] { ADD_FAILURE() << "it ran"; }, {.deadline = passed()}).wait(),
-               timed_out);
+  EXPECT_THROW(
+      rt().submit(host_task([] { ADD_FAILURE() << "it ran"; }), {.deadline = passed()}).wait(),
+      timed_out);
   EXPECT_EQ(sum.read(), 0u);
 }
 
@@ -151,7 +152,7 @@ TEST_P(Deadline, SuccessorsSeeTheEnd) {
       rt().submit(add(sum), {.label = "the first", .after = {gate.gate()}, .deadline = soon()});
   ticket const second = rt().submit(add(sum), {.after = {task}});
   ticket const third = rt().submit([](task_context&) {}, {.device = first(), .after = {second}});
-  ticket const other = submit_host(rt(), [] {}, {.after_end = {task}});
+  ticket const other = rt().submit(host_task([] {}), {.after_end = {task}});
   for (ticket const* each : {&second, &third}) {
     EXPECT_THAT(thrown<dependency_failed>([&] { each->wait(); }),
                 AllOf(HasSubstr("the first"), EndsWith("did not begin before its deadline")));
@@ -221,7 +222,7 @@ TEST_P(Deadline, ABulkFailsWithItsFirstItem) {
   device_word sum{rt(), last()};
   launch_gate gate{rt(), program(), last()};
   constexpr std::size_t items = 200;
-  ticket const task = submit_bulk(rt(), items, [&](std::size_t) { return add(sum); },
+  ticket const task = rt().submit(bulk(items, [&](std::size_t) { return add(sum); }),
                                   {.after = {gate.gate()}, .deadline = soon()});
   try {
     task.wait();

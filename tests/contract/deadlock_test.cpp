@@ -72,7 +72,7 @@ TEST_P(Deadlock, WaitOfACallableForItselfThrows) {
 TEST_P(Deadlock, WaitForAHostTaskBehindAKernelOfTheSameDeviceThrows) {
   held_word word{rt()};
   ticket const kernel = rt().submit(word.launch_of(program()), {.device = first()});
-  ticket const on_host = submit_host(rt(), [] {}, {.after = {kernel}});
+  ticket const on_host = rt().submit(host_task([] {}), {.after = {kernel}});
   std::string message;
   ticket const task = rt().submit(
       [&](task_context&) {
@@ -91,10 +91,10 @@ TEST_P(Deadlock, WaitOfAHostTaskForItselfThrows) {
   ticket self;
   latch known;
   std::string message;
-  ticket submitted = submit_host(rt(), [&] {
+  ticket submitted = rt().submit(host_task([&] {
     known.wait();
     message = thrown<would_deadlock>([&] { self.wait(); });
-  });
+  }));
   self = std::move(submitted);
   known.open();
   self.wait();
@@ -106,12 +106,12 @@ TEST_P(Deadlock, WaitOfAHostTaskForATaskAfterItThrows) {
   ticket last;
   latch known;
   std::string message;
-  ticket const mine = submit_host(rt(), [&] {
+  ticket const mine = rt().submit(host_task([&] {
     known.wait();
     message = thrown<would_deadlock>([&] { last.wait(); });
-  });
+  }));
   ticket const middle = rt().submit([](task_context&) {}, {.device = first(), .after = {mine}});
-  last = submit_host(rt(), [] {}, {.after = {middle}});
+  last = rt().submit(host_task([] {}), {.after = {middle}});
   known.open();
   last.wait();
   EXPECT_FALSE(message.empty());

@@ -42,7 +42,7 @@ FLOTILLA_CONTRACT(EventWait);
 TEST_P(EventWait, TaskBeginsAfterTheEvent) {
   device_word value{rt(), last(), 1};
   device_word other{rt(), first(), 1};
-  ticket const event = submit_event(rt(), event_behind_gate());
+  ticket const event = rt().submit(event_behind_gate());
   ticket const after =
       rt().submit(program().step.with_shape({1}, {1})(value.buffer(), 2u, 5u), {.after = {event}});
   ticket const beside = rt().submit(program().step.with_shape({1}, {1})(other.buffer(), 2u, 6u));
@@ -59,7 +59,7 @@ TEST_P(EventWait, WaitsForItsPredecessorsToo) {
   held_word word{rt()};
   CUevent const never_recorded = app_->make_event();
   ticket const kernel = rt().submit(word.launch_of(program()), {.device = last()});
-  ticket const event = submit_event(rt(), never_recorded, {.device = last(), .after = {kernel}});
+  ticket const event = rt().submit(never_recorded, {.device = last(), .after = {kernel}});
   EXPECT_TRUE(stays_open(event));
   word.release();
   event.wait();
@@ -79,7 +79,7 @@ TEST_P(EventWait, ManyEventsReleaseTheirOwnTasks) {
     app_->wait_at_gate(streams[opened % 4], opened);
     app_->record(event, streams[opened % 4]);
     task_options how{.device = ordinals()[opened % ordinals().size()]};
-    how.after.add(submit_event(rt(), event, how));
+    how.after.add(rt().submit(event, how));
     tasks[opened] =
         rt().submit(program().write.with_shape({1}, {1})(values.data() + opened, opened), how);
   }
@@ -95,7 +95,7 @@ TEST_P(EventWait, ManyEventsReleaseTheirOwnTasks) {
 // without waiting for the event, and tasks after it do not run
 TEST_P(EventWait, CancelledTaskEndsBeforeTheEvent) {
   device_word value{rt(), last(), 1};
-  ticket const event = submit_event(rt(), event_behind_gate(), {.label = "upload"});
+  ticket const event = rt().submit(event_behind_gate(), {.label = "upload"});
   ticket const after =
       rt().submit(program().step.with_shape({1}, {1})(value.buffer(), 2u, 5u), {.after = {event}});
   EXPECT_TRUE(stays_open(event));
@@ -103,7 +103,7 @@ TEST_P(EventWait, CancelledTaskEndsBeforeTheEvent) {
   EXPECT_THAT(thrown<task_cancelled>([&] { event.wait(); }), HasSubstr("upload"));
   EXPECT_THROW(after.wait(), dependency_failed);
   app_->open_gate();
-  ticket const done = submit_event(rt(), app_->make_event());
+  ticket const done = rt().submit(app_->make_event());
   done.wait();
   EXPECT_FALSE(done.cancel());
   EXPECT_EQ(value.read(), 1u);
@@ -112,7 +112,7 @@ TEST_P(EventWait, CancelledTaskEndsBeforeTheEvent) {
 // requirement: the destructor waits for events as for all tasks
 TEST_P(EventWait, TheDestructorWaitsForTheEvent) {
   CUevent const event = event_behind_gate();
-  ticket const open = submit_event(rt(), event);
+  ticket const open = rt().submit(event);
   std::jthread const opener([&] {
     std::this_thread::sleep_for(20ms);
     app_->open_gate();
@@ -121,18 +121,31 @@ TEST_P(EventWait, TheDestructorWaitsForTheEvent) {
   EXPECT_TRUE(open.ready());
 }
 
+// requirement: an event can be waited for by a task without a ticket, and by one that is submitted
+// only if there is room
+TEST_P(EventWait, PostAndTrySubmit) {
+  CUevent const event = event_behind_gate();
+  rt().post(event);
+  auto const tried = rt().try_submit(event);
+  ASSERT_TRUE(tried);
+  EXPECT_TRUE(stays_open(*tried));
+  app_->open_gate();
+  tried->wait();
+  rt().wait_idle();
+}
+
 class EventWaitOnce : public EventWait {};
 INSTANTIATE_TEST_SUITE_P(all_tbb_threads, EventWaitOnce,
                          ::testing::Values(arrangement{1, 1, tbb_threads::all}), arrangement_name);
 
 // requirement
 TEST_P(EventWaitOnce, NullEventAndUnknownDeviceAreRefused) {
-  EXPECT_THAT(thrown<invalid_argument>([&] { (void)submit_event(rt(), nullptr); }),
-              HasSubstr("submit_event"));
+  EXPECT_THAT(thrown<invalid_argument>([&] { (void)rt().submit(nullptr); }),
+              HasSubstr("the event is null"));
   CUevent const event = app_->make_event();
-  EXPECT_THAT(thrown<unknown_device>(
-                  [&] { (void)submit_event(rt(), event, {.device = device_ordinal{9}}); }),
-              HasSubstr("9"));
+  EXPECT_THAT(
+      thrown<unknown_device>([&] { (void)rt().submit(event, {.device = device_ordinal{9}}); }),
+      HasSubstr("9"));
 }
 
 // requirement: an error of the event fails the task, and the tasks after it do not run
@@ -141,7 +154,7 @@ TEST_P(EventWaitOnce, ErrorOfTheEventFailsTheTask) {
   device_word value{rt(), first(), 1};
   CUevent const event = event_behind_gate();
   testing::fail_call("cuEventQuery", 1, driver_status::invalid_handle);
-  ticket const failed = submit_event(rt(), event, {.label = "upload"});
+  ticket const failed = rt().submit(event, {.label = "upload"});
   ticket const after =
       rt().submit(program().step.with_shape({1}, {1})(value.buffer(), 2u, 5u), {.after = {failed}});
   EXPECT_THAT(thrown<driver_error>([&] { failed.wait(); }),

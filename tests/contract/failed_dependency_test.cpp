@@ -50,10 +50,10 @@ TEST_P(FailedDependency, FirstCauseIsTheErrorOfTheFirstTask) {
   for (int i = 0; i < 100; ++i) {
     chain.push_back(rt().submit([](task_context&) {}, {.after = {chain.back()}}));
   }
-  ticket const bulk =
-      submit_bulk(rt(), program().nothing.with_shape({1}, {1}), 3,
-                  [](std::size_t) { return std::tuple<>{}; }, {.after = {chain.back()}});
-  chain.push_back(rt().submit([](task_context&) {}, {.after = {bulk}}));
+  ticket const items = rt().submit(
+      bulk(program().nothing.with_shape({1}, {1}), 3, [](std::size_t) { return std::tuple<>{}; }),
+      {.after = {chain.back()}});
+  chain.push_back(rt().submit([](task_context&) {}, {.after = {items}}));
   for (ticket const& each : std::span{chain}.subspan(1)) {
     try {
       each.wait();

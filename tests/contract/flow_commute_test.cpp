@@ -19,9 +19,9 @@ class FlowCommute : public flow_test {
  protected:
   /// Submits a host task that gives `which` its contents after `blocker` has ended.
   void fill_late(word_data& which, ticket const& blocker) {
-    fl().post_host(uses(write(which)),
-                   [](view<std::uint32_t> all) { std::fill_n(all.data, all.size(), 1u); },
-                   {.after = {blocker}});
+    fl().post(uses(write(which)),
+              host_task([](view<std::uint32_t> all) { std::fill_n(all.data, all.size(), 1u); }),
+              {.after = {blocker}});
   }
   ticket hold(held_word const& word) {
     return rt().submit(word.launch_of(program()), {.device = first()});
@@ -68,7 +68,7 @@ TEST_P(FlowCommute, EveryUpdateCounts) {
           device_ordinal const device = ordinals()[(i / 7 + t) % ordinals().size()];
           fl().post(add_in_any_order(sum, b, 1), {.device = device});
           if (i % 13 == 0) {
-            fl().post_host(uses(read(sum)), [](view<std::uint32_t const>) {});
+            fl().post(uses(read(sum)), host_task([](view<std::uint32_t const>) {}));
           }
         }
       });
@@ -105,10 +105,10 @@ TEST_P(FlowCommute, TokensExclude) {
     fl().post(uses(commute(turn)), [&](task_context&) { ++count; },
               {.device = ordinals()[i / 3 % ordinals().size()]});
     if (i % 20 == 0) {
-      fl().post_host(uses(commute(turn)), [&] { ++count; });
+      fl().post(uses(commute(turn)), host_task([&] { ++count; }));
     }
   }
-  fl().submit_host(uses(read(turn)), [] {}).wait();
+  fl().submit(uses(read(turn)), host_task([] {})).wait();
   EXPECT_EQ(count, 63);
 }
 
@@ -138,15 +138,15 @@ TEST_P(FlowCommute, RefusedLaunchesKeepTheOrder) {
     testing::fail_call("cuGraphLaunch", nth, driver_status::out_of_memory);
     for (int i = 0; i < 12; ++i) {
       static_cast<void>(fl().submit(add_in_any_order(sum, b, 1), {.device = last()}));
-      fl().post_host(uses(commute(other)), [](view<std::uint32_t> all) { ++all(0); });
+      fl().post(uses(commute(other)), host_task([](view<std::uint32_t> all) { ++all(0); }));
     }
     rt().wait_idle();
     testing::clear_faults();
     try {
       EXPECT_EQ(on_host(sum)[1] % 12, 0u) << "no task failed, so each of them counts";
     } catch (dependency_failed const&) {
-      fl().post_host(uses(write(sum)),
-                     [](view<std::uint32_t> all) { std::fill_n(all.data, all.size(), 0u); });
+      fl().post(uses(write(sum)),
+                host_task([](view<std::uint32_t> all) { std::fill_n(all.data, all.size(), 0u); }));
     }
   }
   EXPECT_EQ(on_host(other)[0], 60u);
@@ -192,7 +192,8 @@ TEST_P(FlowCommute, SomeTasksKeepTheirOrder) {
   word_data sum{fl(), zeros, "sum"}, other{fl(), more_ones, "other"}, b{fl(), ones, "b"};
   std::vector<int> order;
   for (int i = 0; i < 12; ++i) {
-    fl().post_host(uses(commute(sum)), [&order, i](view<std::uint32_t>) { order.push_back(i); });
+    fl().post(uses(commute(sum)),
+              host_task([&order, i](view<std::uint32_t>) { order.push_back(i); }));
   }
   auto const both = kernels().kernel(flow_kernels.add_words).over(64u, 32);
   fl().post(both(commute(sum), update(other), 64u, 2u), {.device = last()});

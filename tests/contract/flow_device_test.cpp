@@ -179,9 +179,9 @@ TEST_P(FlowDevice, ThreadsShareAFlow) {
       word_data own{fl(), mine, "own"};
       for (std::uint32_t i = 0; i < rounds; ++i) {
         fl().post(stir(own, i), {.device = ordinals()[(i + t) % ordinals().size()]});
-        fl().post_host(uses(update(sum)), [](view<std::uint32_t> all) {
-          for (std::size_t k = 0; k < all.size(); ++k) { all(k) += 1; }
-        });
+        fl().post(uses(update(sum)), host_task([](view<std::uint32_t> all) {
+                    for (std::size_t k = 0; k < all.size(); ++k) { all(k) += 1; }
+                  }));
         stir_on_host(expected.data(), 32, i);
       }
       EXPECT_EQ(on_host(own), expected);
@@ -197,7 +197,7 @@ TEST_P(FlowDevice, TasksSubmitTasks) {
   word_data x{fl(), host, "x"};
   token chain{fl(), "chain"};
   fl().post(uses(update(chain)), [&](task_context&) { fl().post(stir(x, 1)); });
-  fl().post_host(uses(update(chain)), [&] { fl().post(stir(x, 2)); });
+  fl().post(uses(update(chain)), host_task([&] { fl().post(stir(x, 2)); }));
   rt().wait_idle();
   words expected = iota(32);
   stir_on_host(expected.data(), 32, 1);
@@ -232,7 +232,7 @@ TEST_P(FlowDevice, WindowsFullOfHostTasksDelaySubmits) {
   words host(1, 0);
   word_data x{own, host, "x"};
   for (int i = 0; i < 400; ++i) {
-    own.post_host(uses(update(x)), [](view<std::uint32_t> all) { ++all(0); });
+    own.post(uses(update(x)), host_task([](view<std::uint32_t> all) { ++all(0); }));
     if (i % 4 == 0) {
       own.post(uses(read(x)), [](task_context&, view<std::uint32_t const>) {}, {.device = last()});
     }

@@ -54,10 +54,10 @@ TEST_P(FlowEnd, DataWaitForHostTasks) {
   {
     words host = iota(32);
     word_data x{fl(), host, "x"};
-    fl().post_host(uses(read(x)), [&](view<std::uint32_t const>) {
-      std::this_thread::sleep_for(5ms);
-      has_ended = true;
-    });
+    fl().post(uses(read(x)), host_task([&](view<std::uint32_t const>) {
+                std::this_thread::sleep_for(5ms);
+                has_ended = true;
+              }));
   }
   EXPECT_TRUE(has_ended);
 }
@@ -71,26 +71,28 @@ TEST_P(FlowEnd, TilesWaitForHostTasks) {
     auto tiles = x->tiles({8});
     x.reset();
     for (auto& each : tiles) {
-      fl().post_host(uses(update(each)), [&](view<std::uint32_t>) {
-        std::this_thread::sleep_for(2ms);
-        ++ended;
-      });
+      fl().post(uses(update(each)), host_task([&](view<std::uint32_t>) {
+                  std::this_thread::sleep_for(2ms);
+                  ++ended;
+                }));
     }
   }
   EXPECT_EQ(ended, 4);
 }
 
-// requirement: the destructor waits only for memory of the program
+// requirement: the destructor waits for nothing but the write-back and memory that the program may
+// free
 TEST_P(FlowEnd, OtherDataDoNotWait) {
   latch may_end;
   std::atomic<bool> has_ended = false;
   {
     host_buffer<std::uint32_t> pinned{rt(), 32};
     word_data x{fl(), pinned, "x"}, y{fl(), {32}, "y"};
-    fl().post_host(uses(update(x), write(y)), [&](view<std::uint32_t>, view<std::uint32_t>) {
-      may_end.wait();
-      has_ended = true;
-    });
+    x.set_write_back(false);
+    fl().post(uses(update(x), write(y)), host_task([&](view<std::uint32_t>, view<std::uint32_t>) {
+                may_end.wait();
+                has_ended = true;
+              }));
   }
   EXPECT_FALSE(has_ended);
   may_end.open();
@@ -104,10 +106,11 @@ TEST_P(FlowEnd, HostTasksMayEndTheirOwnData) {
   auto x = std::make_shared<word_data>(fl(), host, "x");
   latch submitted;
   ::testing::internal::CaptureStderr();
-  ticket const task = fl().submit_host(uses(update(*x)), [x, &submitted](view<std::uint32_t> all) {
-    submitted.wait();
-    all(0) = 7;
-  });
+  ticket const task =
+      fl().submit(uses(update(*x)), host_task([x, &submitted](view<std::uint32_t> all) {
+                    submitted.wait();
+                    all(0) = 7;
+                  }));
   x.reset();
   submitted.open();
   task.wait();
@@ -121,11 +124,11 @@ TEST_P(FlowEnd, DataThatCannotWaitAreReported) {
   std::optional<word_data> x{std::in_place, fl(), host, "x"};
   latch submitted;
   ::testing::internal::CaptureStderr();
-  ticket const task = fl().submit_host(uses(update(*x)), [&](view<std::uint32_t>) {
-    submitted.wait();
-    x.reset();
-  });
-  fl().post_host(uses(read(*x)), [](view<std::uint32_t const>) {});
+  ticket const task = fl().submit(uses(update(*x)), host_task([&](view<std::uint32_t>) {
+                                    submitted.wait();
+                                    x.reset();
+                                  }));
+  fl().post(uses(read(*x)), host_task([](view<std::uint32_t const>) {}));
   submitted.open();
   task.wait();
   EXPECT_THAT(::testing::internal::GetCapturedStderr(),
@@ -140,7 +143,8 @@ TEST_P(FlowEnd, CancelledCallablesMayOwnData) {
   auto x = std::make_shared<word_data>(fl(), host, "x");
   held_word word{rt()};
   ticket const held = rt().submit(word.launch_of(program()), {.device = last()});
-  fl().post_host(uses(update(*x)), [](view<std::uint32_t> all) { all(0) = 7; }, {.after = {held}});
+  fl().post(uses(update(*x)), host_task([](view<std::uint32_t> all) { all(0) = 7; }),
+            {.after = {held}});
   ticket const task =
       fl().submit(uses(update(*x)), [x](task_context&, view<std::uint32_t>) {}, {.device = last()});
   x.reset();
@@ -182,10 +186,10 @@ TEST_F(FlowEndChecks, BufferThatEndedBeforeItsDataIsNamed) {
   std::optional<host_buffer<std::uint32_t>> buffer{std::in_place, rt(), 32};
   std::optional<device_buffer<std::uint32_t>> on_device{std::in_place, rt(), device_ordinal{0}, 32};
   data<std::uint32_t> x{fl(), *buffer, "x"}, y{fl(), *on_device, {32}, "y"};
-  fl().post_host(uses(update(x)), nothing);
+  fl().post(uses(update(x)), host_task(nothing));
   buffer.reset();
   on_device.reset();
-  EXPECT_THAT(refused([&] { fl().post_host(uses(update(x)), nothing, {.label = "late"}); }),
+  EXPECT_THAT(refused([&] { fl().post(uses(update(x)), host_task(nothing), {.label = "late"}); }),
               AllOf(HasSubstr("task 'late': data 'x'"), HasSubstr("a buffer that was destroyed"),
                     HasSubstr("until the data have ended")));
   EXPECT_THAT(refused([&] { static_cast<void>(x.host()); }), HasSubstr("data 'x'"));
@@ -200,11 +204,11 @@ TEST_F(FlowEndChecks, PagesThatWereFreedAreNamed) {
       mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(pages, MAP_FAILED);
   data<std::uint32_t> x{fl(), {static_cast<std::uint32_t*>(pages), size / 4}, "x"};
-  fl().post_host(uses(update(x)), nothing);
+  fl().post(uses(update(x)), host_task(nothing));
   static_cast<void>(x.host());
   auto tiles = x.tiles({size / 8});
   ASSERT_EQ(munmap(pages, size), 0);
-  EXPECT_THAT(refused([&] { fl().post_host(uses(update(tiles(1))), nothing); }),
+  EXPECT_THAT(refused([&] { fl().post(uses(update(tiles(1))), host_task(nothing)); }),
               AllOf(HasSubstr("data 'x(1)'"), HasSubstr("which was freed")));
 }
 

@@ -43,7 +43,7 @@ TEST_P(FlowError, ReadersOfLostDataFail) {
     ticket const reader = reading(x, device);
     EXPECT_THAT(thrown<dependency_failed>([&] { reader.wait(); }), EndsWith("no result"));
   }
-  ticket const on_host = fl().submit_host(uses(read(x)), [](view<std::uint32_t const>) {});
+  ticket const on_host = fl().submit(uses(read(x)), host_task([](view<std::uint32_t const>) {}));
   EXPECT_THROW(on_host.wait(), dependency_failed);
   std::string const text = thrown<dependency_failed>([&] { static_cast<void>(x.host()); });
   EXPECT_THAT(text, HasSubstr("data 'x' are lost"));
@@ -93,15 +93,16 @@ TEST_P(FlowError, RefusedTasksKeepTheOrder) {
   static_cast<void>(failing(lost, first()));
   held_word word{rt()};
   ticket const held = rt().submit(word.launch_of(program()), {.device = last()});
-  ticket const user = fl().submit_host(uses(update(y)), [](view<std::uint32_t> all) { all(0) = 5; },
-                                       {.after = {held}});
+  ticket const user = fl().submit(
+      uses(update(y)), host_task([](view<std::uint32_t> all) { all(0) = 5; }), {.after = {held}});
   ticket const refused = fl().submit(
       uses(update(y), read(lost)),
       [](task_context&, view<std::uint32_t>, view<std::uint32_t const>) {}, {.device = first()});
-  ticket const refused_on_host = fl().submit_host(
-      uses(update(y), read(lost)), [](view<std::uint32_t>, view<std::uint32_t const>) {});
+  ticket const refused_on_host =
+      fl().submit(uses(update(y), read(lost)),
+                  host_task([](view<std::uint32_t>, view<std::uint32_t const>) {}));
   ticket const writer =
-      fl().submit_host(uses(write(y)), [](view<std::uint32_t> all) { all(0) = 9; });
+      fl().submit(uses(write(y)), host_task([](view<std::uint32_t> all) { all(0) = 9; }));
   EXPECT_TRUE(pumping(rt(), [&] { return word.started(); }));
   for (int i = 0; i < 20; ++i) { rt().pump(); }
   EXPECT_FALSE(refused.ready());
@@ -128,10 +129,10 @@ TEST_P(FlowError, OldFailuresAreSeenByTasksThatAreNotLaunched) {
   held_word word{rt()};
   ticket const held = rt().submit(word.launch_of(program()), {.device = first()});
   ticket const reader =
-      fl().submit_host(uses(read(x)), [](view<std::uint32_t const>) {}, {.after = {held}});
+      fl().submit(uses(read(x)), host_task([](view<std::uint32_t const>) {}), {.after = {held}});
   ticket const updater = fl().submit(stir(x, 1), {.device = last()});
   ticket const healer =
-      fl().submit_host(uses(write(x)), [](view<std::uint32_t> all) { all(0) = 1; });
+      fl().submit(uses(write(x)), host_task([](view<std::uint32_t> all) { all(0) = 1; }));
   word.release();
   EXPECT_THROW(reader.wait(), dependency_failed);
   EXPECT_THROW(updater.wait(), dependency_failed);
@@ -182,11 +183,11 @@ TEST_P(FlowError, FailedReadersHarmNobody) {
 TEST_P(FlowError, TokensCarryFailures) {
   token turn{fl(), "turn"};
   ticket const bad =
-      fl().submit_host(uses(update(turn)), [] { throw std::runtime_error{"lost turn"}; });
+      fl().submit(uses(update(turn)), host_task([] { throw std::runtime_error{"lost turn"}; }));
   ticket const reader = fl().submit(uses(read(turn)), [](task_context&) {});
   EXPECT_THAT(thrown<dependency_failed>([&] { reader.wait(); }), EndsWith("lost turn"));
   fl().submit(uses(write(turn)), [](task_context&) {}).wait();
-  fl().submit_host(uses(update(turn)), [] {}).wait();
+  fl().submit(uses(update(turn)), host_task([] {})).wait();
 }
 
 // regression: this was refused, although a kernel may have two parameters for the same data
@@ -229,8 +230,6 @@ TEST_P(FlowError, MistakesAreNamed) {
   EXPECT_THAT(refused([&] { static_cast<void>(y.host()); }), HasSubstr("moved from"));
   EXPECT_THROW(fl().post(stir(x, 1), {.device = device_ordinal{99}}), unknown_device);
   EXPECT_THROW(x.prefetch_to(device_ordinal{99}), unknown_device);
-  EXPECT_THAT(refused([&] { fl().post_host(uses(read(x)), [](auto) {}, {.device = last()}); }),
-              HasSubstr("runs on no device"));
   EXPECT_EQ(on_host(x), iota(32));
 }
 
@@ -247,7 +246,8 @@ TEST_P(FlowError, WrongPredecessorsAreRefused) {
     (after_end ? options.after_end : options.after).add(foreign);
     EXPECT_THROW(fl().post(stir(x, 1), options), wrong_runtime);
     EXPECT_THROW(fl().post(uses(write(x)), nothing, options), wrong_runtime);
-    EXPECT_THROW(fl().post_host(uses(write(x)), nothing, options), wrong_runtime);
+    host_options const on_host{.after = options.after, .after_end = options.after_end};
+    EXPECT_THROW(fl().post(uses(write(x)), host_task(nothing), on_host), wrong_runtime);
   }
   EXPECT_THROW(fl().post(uses(write(x)), nothing, {.after = {ticket{}}}), invalid_argument);
   EXPECT_EQ(on_host(x), iota(32));

@@ -96,7 +96,7 @@ TEST_F(FlowPlacement, SeesTheDataOfTheTask) {
   EXPECT_EQ(where(uses(update(y)), "free"), device_0);  // the flow chooses: y is there
   seen->seen.clear();
   flow.submit(uses(update(y)), nothing, {.device = device_1}).wait();
-  flow.submit_host(uses(read(y)), [](view<int const>) {}).wait();
+  flow.submit(uses(read(y)), host_task([](view<int const>) {})).wait();
   EXPECT_EQ(seen->seen, "") << "a placement must not be asked if the place is known";
 }
 
@@ -142,7 +142,8 @@ TEST_F(FlowPlacement, DecisionsAreExplained) {
                   "bytes [0-9]+ us, open tasks 0 us, kernel unknown, 0 tasks so far; device 1: "
                   "data after 0 us, copies of 0 bytes 0 us, open tasks 0 us, kernel unknown, 1 "
                   "tasks so far\n"));
-  EXPECT_EQ(printed([&] { flow.submit_host(uses(read(x)), [](view<int const>) {}).wait(); }), "");
+  EXPECT_EQ(printed([&] { flow.submit(uses(read(x)), host_task([](view<int const>) {})).wait(); }),
+            "");
 }
 
 // requirement

@@ -119,9 +119,9 @@ void FlowRandom::one_step(std::vector<pair>& all, std::mt19937& random) {
     case 6:
     case 7:
       if (succeeds([&] {
-            fl().post_host(uses(update(a.flow)), [salt](view<std::uint32_t> on_host) {
-              stir_on_host(on_host.data, on_host.size(), salt);
-            });
+            fl().post(uses(update(a.flow)), host_task([salt](view<std::uint32_t> on_host) {
+                        stir_on_host(on_host.data, on_host.size(), salt);
+                      }));
           })) {
         stir_on_host(a.serial.data(), size, salt);
       }

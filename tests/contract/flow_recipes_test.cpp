@@ -63,7 +63,7 @@ TEST_P(FlowRecipes, FirstProgram) {
 
   flow.post(mix(write(sum), read(x), read(y), 1000u, 0u));  // copies x and y to a device
   flow.post(mix(write(x), read(sum), read(y), 1000u, 0u));  // runs after the first task
-  flow.post_host(uses(update(y)), [](flotilla::view<std::uint32_t> on_host) { on_host(0) = 7; });
+  flow.post(uses(update(y)), host_task([](flotilla::view<std::uint32_t> on_host) { on_host(0) = 7; }));
 
   flotilla::view<std::uint32_t const> const result = x.host();  // waits, and copies x to `a`
   // clang-format on
@@ -87,9 +87,9 @@ TEST_P(FlowRecipes, Reductions) {
   for (flotilla::device_ordinal device : devices) {
     flow.post(add(reduce(sum), read(x), 1000u, 1u), {.device = device});  // sum += x
   }
-  flow.post_host(uses(reduce(sum, flotilla::maximum{})), [](flotilla::view<std::uint32_t> part) {
+  flow.post(uses(reduce(sum, flotilla::maximum{})), host_task([](flotilla::view<std::uint32_t> part) {
     part(0) = std::max(part(0), 5u);
-  });
+  }));
   std::uint32_t const first = sum.host()(0);
   // clang-format on
   EXPECT_EQ(first, std::max<std::uint32_t>(5, 3 * static_cast<std::uint32_t>(devices.size())));
@@ -150,8 +150,8 @@ TEST_P(FlowRecipes, Commuting) {
 TEST_P(FlowRecipes, OwnOperations) {
   word_data x{fl(), {1}, "x"};
   for (std::uint32_t const each : {84u, 36u, 60u}) {
-    fl().post_host(uses(reduce(x, divisor{})),
-                   [each](view<std::uint32_t> part) { part(0) = divisor{}(part(0), each); });
+    fl().post(uses(reduce(x, divisor{})),
+              host_task([each](view<std::uint32_t> part) { part(0) = divisor{}(part(0), each); }));
   }
   EXPECT_EQ(on_host(x), words{12});
 }
@@ -166,8 +166,8 @@ TEST_P(FlowRecipes, Tokens) {
   auto const check = [&] { EXPECT_TRUE(saved); };
   // clang-format off
   flotilla::token file{flow, "file"};
-  flow.post_host(uses(write(file), read(x)), save);
-  flow.post_host(uses(read(file)), check);  // runs after `save`; a token has no view
+  flow.post(uses(write(file), read(x)), host_task(save));
+  flow.post(uses(read(file)), host_task(check));  // runs after `save`; a token has no view
   // clang-format on
   rt().wait_idle();
 }
@@ -201,9 +201,9 @@ TEST_P(FlowRecipes, Tiles) {
     auto tiles = all.tiles({256, 256});  // `all` is a data<std::uint32_t, 2>
     auto const stir = program.kernel(flow_kernels.stir_matrix).with_shape({1}, {256});
     for (auto& tile : tiles) { flow.post(stir(update(tile), 3u)); }  // takes a view<unsigned, 2>
-    flow.post_host(uses(read(tiles(0, 0)), update(tiles(1, 1))), work_on_two_tiles);
+    flow.post(uses(read(tiles(0, 0)), update(tiles(1, 1))), host_task(work_on_two_tiles));
   }
-  flow.post_host(uses(read(all)), work_on_all);  // runs after all tasks that write tiles
+  flow.post(uses(read(all)), host_task(work_on_all));  // runs after all tasks that write tiles
   // clang-format on
   rt().wait_idle();
 }

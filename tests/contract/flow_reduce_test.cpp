@@ -38,9 +38,9 @@ class FlowReduce : public flow_test {
   [[nodiscard]] device_ordinal device(std::size_t i) { return ordinals()[i % ordinals().size()]; }
   /// Adds `by` to all words of data.
   void add_on_host(word_data& to, std::uint32_t by) {
-    fl().post_host(uses(reduce(to)), [by](view<std::uint32_t> all) {
-      for (std::size_t i = 0; i < all.size(); ++i) { all(i) += by; }
-    });
+    fl().post(uses(reduce(to)), host_task([by](view<std::uint32_t> all) {
+                for (std::size_t i = 0; i < all.size(); ++i) { all(i) += by; }
+              }));
   }
   [[nodiscard]] static words times(words all, std::uint32_t factor, std::uint32_t plus = 0) {
     for (std::uint32_t& each : all) { each = each * factor + plus; }
@@ -108,9 +108,9 @@ TEST_P(FlowReduce, WritersDiscard) {
   word_data sum{fl(), host, "sum"}, x{fl(), other, "x"};
   add_on_host(sum, 9);
   fl().post(add(sum, x, 1), {.device = last()});
-  fl().post_host(uses(write(sum)), [](view<std::uint32_t> all) {
-    for (std::size_t i = 0; i < all.size(); ++i) { all(i) = 4; }
-  });
+  fl().post(uses(write(sum)), host_task([](view<std::uint32_t> all) {
+              for (std::size_t i = 0; i < all.size(); ++i) { all(i) = 4; }
+            }));
   fl().post(add(sum, x, 1), {.device = last()});
   EXPECT_EQ(on_host(sum), times(other, 1, 4));
   EXPECT_EQ(host[1], 5u);
@@ -120,11 +120,11 @@ TEST_P(FlowReduce, WritersDiscard) {
 TEST_P(FlowReduce, OperationsFollowEachOther) {
   word_data x{fl(), {3}, "x"};
   auto const change = [&](auto op, std::uint32_t by, device_ordinal) {
-    fl().post_host(uses(reduce(x, op)), [op, by](view<std::uint32_t> all) {
-      for (std::size_t i = 0; i < all.size(); ++i) {
-        all(i) = op(all(i), by + static_cast<std::uint32_t>(i));
-      }
-    });
+    fl().post(uses(reduce(x, op)), host_task([op, by](view<std::uint32_t> all) {
+                for (std::size_t i = 0; i < all.size(); ++i) {
+                  all(i) = op(all(i), by + static_cast<std::uint32_t>(i));
+                }
+              }));
   };
   change(std::plus<>{}, 10, last());
   change(std::plus<>{}, 1, last());            // 11, 13, 15
@@ -156,12 +156,13 @@ TEST_P(FlowReduce, FailuresLoseTheResult) {
   words host = iota(size);
   word_data sum{fl(), {size}, "sum"}, x{fl(), host, "x"};
   fl().post(add(sum, x, 1), {.device = last()});
-  ticket const failed = fl().submit_host(
-      uses(reduce(sum)), [](view<std::uint32_t>) { throw std::runtime_error("no contribution"); });
+  ticket const failed = fl().submit(uses(reduce(sum)), host_task([](view<std::uint32_t>) {
+                                      throw std::runtime_error("no contribution");
+                                    }));
   EXPECT_THAT(thrown<dependency_failed>([&] { static_cast<void>(on_host(sum)); }),
               AllOf(HasSubstr("data 'sum'"), EndsWith("no contribution")));
   EXPECT_THROW(failed.wait(), std::runtime_error);
-  fl().post_host(uses(write(sum)), [](view<std::uint32_t> all) { all(1) = 5; });
+  fl().post(uses(write(sum)), host_task([](view<std::uint32_t> all) { all(1) = 5; }));
   EXPECT_EQ(on_host(sum)[1], 5u);
 }
 
@@ -176,18 +177,19 @@ TEST_P(FlowReduce, RefusedTasksChangeNothing) {
     EXPECT_THROW(little.post(uses(reduce(which)), nothing, {.device = last()}), driver_error);
     EXPECT_THAT(thrown<invalid_argument>([&] { static_cast<void>(which.host()); }),
                 HasSubstr("no contents"));
-    EXPECT_THAT(thrown<invalid_argument>([&] { little.post_host(uses(read(which)), nothing); }),
-                HasSubstr("no contents"));
+    EXPECT_THAT(
+        thrown<invalid_argument>([&] { little.post(uses(read(which)), host_task(nothing)); }),
+        HasSubstr("no contents"));
   };
   refused(sum);
   {
     auto tiles = sum.tiles({many / 2});
     refused(tiles(0));
-    little.post_host(uses(write(tiles(1))), [](view<std::uint32_t> all) { all(0) = 1; });
+    little.post(uses(write(tiles(1))), host_task([](view<std::uint32_t> all) { all(0) = 1; }));
   }
   EXPECT_THAT(thrown<invalid_argument>([&] { static_cast<void>(sum.host()); }),
               HasSubstr("no contents"));
-  little.post_host(uses(reduce(sum)), [](view<std::uint32_t> all) { all(1) += 3; });
+  little.post(uses(reduce(sum)), host_task([](view<std::uint32_t> all) { all(1) += 3; }));
   EXPECT_EQ(on_host(sum)[1], 3u);
 }
 
@@ -209,13 +211,13 @@ TEST_P(FlowReduce, MistakesAreNamed) {
   EXPECT_THAT(thrown<invalid_argument>([&] { static_cast<void>(on_host(sum)); }),
               HasSubstr("no contents"));
   EXPECT_THAT(thrown<invalid_argument>([&] {
-                fl().post_host(uses(reduce(sum), reduce(sum)),
-                               [](view<std::uint32_t>, view<std::uint32_t>) {});
+                fl().post(uses(reduce(sum), reduce(sum)),
+                          host_task([](view<std::uint32_t>, view<std::uint32_t>) {}));
               }),
               HasSubstr("data 'sum' occur twice"));
   flow other{rt()};
   EXPECT_THAT(thrown<invalid_argument>(
-                  [&] { other.post_host(uses(reduce(sum)), [](view<std::uint32_t>) {}); }),
+                  [&] { other.post(uses(reduce(sum)), host_task([](view<std::uint32_t>) {})); }),
               HasSubstr("data 'sum' belong to another flow"));
   EXPECT_FALSE(sum.is_valid_on_host());
 }

@@ -67,9 +67,9 @@ TEST_P(FlowReductionHome, RefusedTasksGiveNoContents) {
   EXPECT_THAT(thrown<invalid_argument>([&] { static_cast<void>(sum.host()); }),
               HasSubstr("no contents"));
   // The identity of the refused task was 0, and that of this one is larger.
-  little.post_host(uses(reduce(sum, minimum{})), [](view<std::uint32_t> part) {
-    for (std::size_t i = 0; i < part.size(); ++i) { part(i) = std::min(part(i), 7u); }
-  });
+  little.post(uses(reduce(sum, minimum{})), host_task([](view<std::uint32_t> part) {
+                for (std::size_t i = 0; i < part.size(); ++i) { part(i) = std::min(part(i), 7u); }
+              }));
   EXPECT_EQ(on_host(sum), words(size, 7));
   rt().wait_idle();
 }

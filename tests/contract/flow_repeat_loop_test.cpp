@@ -50,7 +50,7 @@ TEST_P(FlowRepeatLoop, CallsAnIterationThatCannotBeRecorded) {
   fl().repeat(20, [&] {
     ++calls;
     fl().post(stir(x, 7));
-    fl().post_host(uses(update(x)), [](view<std::uint32_t> all) { ++all(0); });
+    fl().post(uses(update(x)), host_task([](view<std::uint32_t> all) { ++all(0); }));
   });
   words expected = iota(count);  // not `host`, which the host tasks change
   for (int i = 0; i < 20; ++i) {
@@ -65,7 +65,7 @@ TEST_P(FlowRepeatLoop, CallsAnIterationThatCannotBeRecorded) {
   fl().repeat(20, [&] {
     ++calls;
     fl().post(add(sum, x, 1));
-    fl().post_host(uses(read(sum)), [](view<std::uint32_t const>) {});
+    fl().post(uses(read(sum)), host_task([](view<std::uint32_t const>) {}));
   });
   EXPECT_EQ(calls, 20);
   for (std::uint32_t& each : expected) { each *= 20; }

@@ -63,8 +63,8 @@ TEST_P(FlowRepeatOrder, WaitsForAllOfManyPredecessors) {
   ticket const most_held = hold(of_most, {window_held});
   ticket const last_held = hold(of_last, {most_held});
   // Tasks that wait for a host task are in no stream, where replays could be behind them.
-  ticket const most_go = submit_host(own, [] {}, {.after = {most_held}});
-  ticket const last_goes = submit_host(own, [] {}, {.after = {last_held}});
+  ticket const most_go = own.submit(host_task([] {}), {.after = {most_held}});
+  ticket const last_goes = own.submit(host_task([] {}), {.after = {last_held}});
   for (word_data& each : all) {
     ticket const& held = &each == &all.back() ? last_goes : most_go;
     fl.post(stir(update(each), count, 1u), {.device = first(), .after = {held}});
@@ -72,7 +72,7 @@ TEST_P(FlowRepeatOrder, WaitsForAllOfManyPredecessors) {
   // Leaves one place in the window of host tasks, but two tasks join the predecessors.
   std::size_t const places = std::min<std::size_t>(device_count() * window, 65000);
   for (std::size_t i = 3; i < places; ++i) {
-    static_cast<void>(submit_host(own, [] {}, {.after = {window_held}}));
+    static_cast<void>(own.submit(host_task([] {}), {.after = {window_held}}));
   }
   std::atomic<int> calls{0};
   std::thread opener{[&] {
@@ -89,7 +89,8 @@ TEST_P(FlowRepeatOrder, WaitsForAllOfManyPredecessors) {
   opener.join();
   EXPECT_EQ(calls, 3);
   of_most.release();
-  ticket const reader = fl.submit_host(uses(read(all.front())), [](view<std::uint32_t const>) {});
+  ticket const reader =
+      fl.submit(uses(read(all.front())), host_task([](view<std::uint32_t const>) {}));
   EXPECT_FALSE(reader.wait_for(100ms)) << "the replays overtook a task";
   of_last.release();
   words const expected = stirred(stirred(iota(count), 1, 1), 7, times);

@@ -278,8 +278,8 @@ TEST_P(FlowRepeat, AnotherThreadMayChangeTheData) {
   std::copy(start.begin(), start.end(), x.host_for_update().data);
   std::thread other{[&] {
     for (int i = 0; i < 60; ++i) {
-      fl().post_host(uses(update(x)),
-                     [](view<std::uint32_t> all) { stir_on_host(all.data, all.size(), 7); });
+      fl().post(uses(update(x)),
+                host_task([](view<std::uint32_t> all) { stir_on_host(all.data, all.size(), 7); }));
       std::this_thread::sleep_for(std::chrono::microseconds{20});
     }
   }};

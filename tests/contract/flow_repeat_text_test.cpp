@@ -48,7 +48,7 @@ TEST_P(FlowRepeatText, NamesTheReason) {
                 HasSubstr("calls its function for each of 50 iterations, because a task reads what "
                           "the iteration reduces at more than one place"));
   }
-  EXPECT_THAT(said([&] { fl().post_host(uses(read(x)), [](auto) {}); }),
+  EXPECT_THAT(said([&] { fl().post(uses(read(x)), host_task([](auto) {})); }),
               HasSubstr("because it submits a callable or a host task"));
   EXPECT_THAT(said([&] {
                 one_step();
@@ -74,7 +74,7 @@ TEST_P(FlowRepeatText, ExplainsOnRequest) {
   flow explained{rt(), {.explain = explanations{.repeat = true}}};
   word_data x{explained, host, "x"};
   ::testing::internal::CaptureStderr();
-  explained.repeat(20, [&] { explained.post_host(uses(read(x)), [](auto) {}); });
+  explained.repeat(20, [&] { explained.post(uses(read(x)), host_task([](auto) {})); });
   explained.repeat(2, [&] { explained.post(stir(x, 7)); });
   EXPECT_THAT(::testing::internal::GetCapturedStderr(),
               AllOf(HasSubstr("because it submits a callable or a host task"),

@@ -180,9 +180,9 @@ TEST_P(FlowRepeatWhile, FailuresEndTheLoop) {
                 static_cast<void>(fl().repeat_while(
                     x, [](word_view) { return true; },
                     [&] {
-                      fl().post_host(uses(update(x)), [&](view<std::uint32_t>) {
-                        if (++runs == 20) { throw std::runtime_error("iteration 20"); }
-                      });
+                      fl().post(uses(update(x)), host_task([&](view<std::uint32_t>) {
+                                  if (++runs == 20) { throw std::runtime_error("iteration 20"); }
+                                }));
                     }));
               }),
               EndsWith("iteration 20"));

@@ -72,10 +72,11 @@ TEST_P(Flow, WritersWaitForReaders) {
   held_word word{rt()};
   ticket const held = rt().submit(word.launch_of(program()), {.device = last()});
   std::uint32_t seen = 0;
-  ticket const reader = fl().submit_host(
-      uses(read(x)), [&](view<std::uint32_t const> in) { seen = in(1); }, {.after = {held}});
+  ticket const reader =
+      fl().submit(uses(read(x)), host_task([&](view<std::uint32_t const> in) { seen = in(1); }),
+                  {.after = {held}});
   ticket const writer =
-      fl().submit_host(uses(write(x)), [](view<std::uint32_t> out) { out(1) = 77; });
+      fl().submit(uses(write(x)), host_task([](view<std::uint32_t> out) { out(1) = 77; }));
   EXPECT_TRUE(pumping(rt(), [&] { return word.started(); }));
   EXPECT_FALSE(writer.ready());
   word.release();
@@ -151,12 +152,12 @@ TEST_P(Flow, CallablesAndHostTasksGetViews) {
               ++calls;
             },
             {.device = last()});
-  fl().post_host(uses(update(order), read(a), update(b)),
-                 [&](view<std::uint32_t const> in, view<std::uint32_t> out) {
-                   EXPECT_EQ(in.data, host_a.data());
-                   for (std::size_t i = 0; i < out.size(); ++i) { out(i) += in(i); }
-                   ++calls;
-                 });
+  fl().post(uses(update(order), read(a), update(b)),
+            host_task([&](view<std::uint32_t const> in, view<std::uint32_t> out) {
+              EXPECT_EQ(in.data, host_a.data());
+              for (std::size_t i = 0; i < out.size(); ++i) { out(i) += in(i); }
+              ++calls;
+            }));
   words const sum = on_host(b);
   EXPECT_EQ(calls, 2);
   for (std::uint32_t i = 0; i < 8; ++i) { EXPECT_EQ(sum[i], 100 + 2 * i); }
@@ -172,12 +173,12 @@ TEST_P(Flow, TokensOrderTasks) {
       fl().post(uses(update(turn)), [&order, i](task_context&) { order.push_back(i); },
                 {.device = ordinals()[static_cast<std::size_t>(i) % ordinals().size()]});
     } else if (i % 3 == 1) {
-      fl().post_host(uses(update(turn)), [&order, &readers, i] {
-        order.push_back(i);
-        EXPECT_EQ(readers, i / 3);
-      });
+      fl().post(uses(update(turn)), host_task([&order, &readers, i] {
+                  order.push_back(i);
+                  EXPECT_EQ(readers, i / 3);
+                }));
     } else {
-      fl().post_host(uses(read(turn)), [&readers] { ++readers; });
+      fl().post(uses(read(turn)), host_task([&readers] { ++readers; }));
     }
   }
   rt().wait_idle();

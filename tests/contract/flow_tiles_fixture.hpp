@@ -30,7 +30,8 @@ class flow_tiles_test : public flow_test {
     std::size_t i = 0;
     for (auto& each : tiles) {
       if (i % 3 == 2) {
-        fl().post_host(uses(update(each)), [salt](auto on_host) { stir_view(on_host, salt); });
+        fl().post(uses(update(each)),
+                  host_task([salt](auto on_host) { stir_view(on_host, salt); }));
       } else {
         fl().post(stir(each, salt), {.device = ordinals()[i % ordinals().size()]});
       }

@@ -54,12 +54,12 @@ TEST_P(FlowTilesOrder, WritersOfTheWholeWaitForReadersOfTiles) {
   ticket const held = rt().submit(word.launch_of(program()), {.device = last()});
   std::uint32_t seen = 0;
   std::optional tiles{whole.tiles({4, 5})};
-  ticket const reader = fl().submit_host(uses(read((*tiles)(1, 1))),
-                                         [&](view<std::uint32_t const, 2> in) { seen = in(0, 1); },
-                                         {.after = {held}});
+  ticket const reader = fl().submit(
+      uses(read((*tiles)(1, 1))),
+      host_task([&](view<std::uint32_t const, 2> in) { seen = in(0, 1); }), {.after = {held}});
   tiles.reset();
   ticket const writer =
-      fl().submit_host(uses(write(whole)), [](view<std::uint32_t, 2> out) { out(4, 6) = 1; });
+      fl().submit(uses(write(whole)), host_task([](view<std::uint32_t, 2> out) { out(4, 6) = 1; }));
   EXPECT_TRUE(pumping(rt(), [&] { return word.started(); }));
   EXPECT_FALSE(writer.ready());
   word.release();
@@ -75,12 +75,12 @@ TEST_P(FlowTilesOrder, WritersOfTilesWaitForReadersOfTheWhole) {
   held_word word{rt()};
   ticket const held = rt().submit(word.launch_of(program()), {.device = last()});
   std::uint32_t seen = 0;
-  ticket const reader =
-      fl().submit_host(uses(read(whole)), [&](view<std::uint32_t const, 2> in) { seen = in(4, 6); },
-                       {.after = {held}});
+  ticket const reader = fl().submit(
+      uses(read(whole)), host_task([&](view<std::uint32_t const, 2> in) { seen = in(4, 6); }),
+      {.after = {held}});
   auto tiles = whole.tiles({4, 5});
-  ticket const writer =
-      fl().submit_host(uses(write(tiles(1, 1))), [](view<std::uint32_t, 2> out) { out(0, 1) = 1; });
+  ticket const writer = fl().submit(uses(write(tiles(1, 1))),
+                                    host_task([](view<std::uint32_t, 2> out) { out(0, 1) = 1; }));
   EXPECT_TRUE(pumping(rt(), [&] { return word.started(); }));
   EXPECT_FALSE(writer.ready());
   word.release();
@@ -107,9 +107,9 @@ TEST_P(FlowTilesOrder, ALostTileLosesTheWhole) {
               EndsWith("lost a tile"));
   EXPECT_THAT(thrown<dependency_failed>([&] { static_cast<void>(whole.host()); }),
               EndsWith("lost a tile"));
-  fl().post_host(uses(write(whole)), [](view<std::uint32_t, 2> out) {
-    for (std::size_t i = 0; i < size; ++i) { out.data[i] = 8; }
-  });
+  fl().post(uses(write(whole)), host_task([](view<std::uint32_t, 2> out) {
+              for (std::size_t i = 0; i < size; ++i) { out.data[i] = 8; }
+            }));
   EXPECT_EQ(contents(whole), words(size, 8));
 }
 
@@ -139,9 +139,9 @@ TEST_P(FlowTilesOrder, ManyRoundsDoNotGrow) {
   auto const stir_all = [](view<std::uint32_t, 2> all) { stir_view(all, 1); };
   for (std::size_t i = 0; i < rounds; ++i) {
     auto tiles = whole.tiles({1, 2});
-    for (matrix& each : tiles) { logged.post_host(uses(read(each)), look); }
+    for (matrix& each : tiles) { logged.post(uses(read(each)), host_task(look)); }
   }
-  logged.post_host(uses(update(whole)), stir_all);
+  logged.post(uses(update(whole)), host_task(stir_all));
   std::string const picture = logged.dot();
   std::size_t edges = 0;
   for (std::size_t at = 0; (at = picture.find(" -> ", at)) != std::string::npos; ++at) { ++edges; }

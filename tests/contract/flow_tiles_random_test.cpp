@@ -108,11 +108,11 @@ void FlowTilesRandom::use(matrix& data, rectangle const& same, std::mt19937& ran
     case 2:
     case 3:
       if (succeeds([&] {
-            flow_->post_host(uses(update(data)), [salt](view<std::uint32_t, 2> on_host) {
-              for (std::size_t i = 0; i < on_host.extents[0]; ++i) {
-                stir_on_host(&on_host(i, 0), on_host.extents[1], salt);
-              }
-            });
+            flow_->post(uses(update(data)), host_task([salt](view<std::uint32_t, 2> on_host) {
+                          for (std::size_t i = 0; i < on_host.extents[0]; ++i) {
+                            stir_on_host(&on_host(i, 0), on_host.extents[1], salt);
+                          }
+                        }));
           })) {
         same.stir(salt);
       }

@@ -132,14 +132,14 @@ TEST_P(FlowTiles, OfDataWithoutContents) {
     auto tiles = whole.tiles({4, 5});
     EXPECT_THAT(thrown<invalid_argument>([&] { fl().post(stir(tiles(0, 1), 1)); }),
                 HasSubstr("data 'whole(0, 1)' have no contents yet"));
-    for (matrix& each : tiles) { fl().post_host(uses(write(each)), fill_tile); }
+    for (matrix& each : tiles) { fl().post(uses(write(each)), host_task(fill_tile)); }
     stir_all(tiles, 1);
   }
   EXPECT_EQ(contents(whole), stirred(words(size, 5), {1}));
   matrix part{fl(), {rows, columns}, "part"};
   {
     auto tiles = part.tiles({4, 5});
-    fl().post_host(uses(write(tiles(1, 1))), fill_tile);
+    fl().post(uses(write(tiles(1, 1))), host_task(fill_tile));
   }
   EXPECT_THAT(thrown<invalid_argument>([&] { static_cast<void>(part.host()); }),
               HasSubstr("data 'part' have no contents yet"));
@@ -180,11 +180,11 @@ TEST_P(FlowTiles, WithLittleMemory) {
                &other = others.begin()[static_cast<std::ptrdiff_t>(i)];
         small.post(stir(one, salt), {.device = last()});
         if (salt == 0) {
-          small.post_host(uses(write(other)), [](view<std::uint32_t, 2> out) {
-            for (std::size_t k = 0; k < out.size(); ++k) {
-              out(k / out.extents[1], k % out.extents[1]) = 2;
-            }
-          });
+          small.post(uses(write(other)), host_task([](view<std::uint32_t, 2> out) {
+                       for (std::size_t k = 0; k < out.size(); ++k) {
+                         out(k / out.extents[1], k % out.extents[1]) = 2;
+                       }
+                     }));
         }
         small.post(stir(other, salt), {.device = last()});
       }

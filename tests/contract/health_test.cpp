@@ -110,8 +110,8 @@ TEST_F(Health, DeadlinesPassOnADeviceThatHangs) {
     testing::hang_kernel(rt.devices()[1], 1);
     ticket const hung = rt.submit(nothing, {.device = second});
     ticket const late =
-        submit_host(rt, [] { ADD_FAILURE() << "it ran"; },
-                    {.after = {hung}, .deadline = std::chrono::steady_clock::now() + 20ms});
+        rt.submit(host_task([] { ADD_FAILURE() << "it ran"; }),
+                  {.after = {hung}, .deadline = std::chrono::steady_clock::now() + 20ms});
     EXPECT_THROW(late.wait(), timed_out);
     EXPECT_FALSE(hung.ready());
     EXPECT_EQ(health(rt, second), device_health::ok) << "without a limit, no device is stuck";

@@ -26,12 +26,11 @@ TEST_P(HostTask, RunsBetweenTasksOfDevices) {
   held_word word{rt()};
   ticket const held = rt().submit(word.launch_of(program()), {.device = last()});
   std::atomic<int> ran{0};
-  ticket const on_host = submit_host(rt(),
-                                     [&] {
+  ticket const on_host = rt().submit(host_task([&] {
                                        EXPECT_EQ(current_context(), nullptr);
                                        EXPECT_TRUE(held.ready());
                                        ++ran;
-                                     },
+                                     }),
                                      {.label = "on the host", .after = {held}});
   ticket const step = rt().submit(program().step.with_shape({1}, {1})(value.buffer(), 2u, 1u),
                                   {.device = last(), .after = {on_host}});
@@ -50,14 +49,14 @@ TEST_P(HostTask, LongChainsKeepTheirOrder) {
   std::vector<int> order;
   ticket last_task;
   for (int i = 0; i < 60; ++i) {
-    task_options options;
-    if (last_task.valid()) { options.after = {last_task}; }
+    dependency_list after;
+    if (last_task.valid()) { after.add(last_task); }
     if (i % 3 == 0) {
-      options.device = ordinals()[static_cast<std::size_t>(i) % ordinals().size()];
-      last_task = rt().submit([&order, i](task_context&) { order.push_back(i); }, options);
+      device_ordinal const device = ordinals()[static_cast<std::size_t>(i) % ordinals().size()];
+      last_task = rt().submit([&order, i](task_context&) { order.push_back(i); },
+                              {.device = device, .after = after});
     } else {
-      last_task = submit_host(
-          rt(), [&order, i] { order.push_back(i); }, options);
+      last_task = rt().submit(host_task([&order, i] { order.push_back(i); }), {.after = after});
     }
   }
   last_task.wait();
@@ -67,8 +66,8 @@ TEST_P(HostTask, LongChainsKeepTheirOrder) {
 
 // requirement: the exception of the function is the error of the ticket, and successors fail
 TEST_P(HostTask, ItsExceptionFailsItsSuccessors) {
-  ticket const bad = submit_host(rt(), [] { throw std::runtime_error{"host trouble"}; });
-  ticket const next = submit_host(rt(), [] { ADD_FAILURE() << "it ran"; }, {.after = {bad}});
+  ticket const bad = rt().submit(host_task([] { throw std::runtime_error{"host trouble"}; }));
+  ticket const next = rt().submit(host_task([] { ADD_FAILURE() << "it ran"; }), {.after = {bad}});
   ticket const device =
       rt().submit(program().nothing.with_shape({1}, {1})(), {.device = last(), .after = {next}});
   EXPECT_EQ(thrown<std::runtime_error>([&] { bad.wait(); }), "host trouble");
@@ -83,10 +82,10 @@ TEST_P(HostTask, CancelledFunctionNeverRuns) {
   auto const owned = std::make_shared<int>(0);
   held_word word{rt()};
   ticket const held = rt().submit(word.launch_of(program()), {.device = last()});
-  ticket const by_call = submit_host(rt(), [owned] { ++*owned; }, {.after = {held}});
+  ticket const by_call = rt().submit(host_task([owned] { ++*owned; }), {.after = {held}});
   std::stop_source source;
   ticket const by_token =
-      submit_host(rt(), [owned] { ++*owned; }, {.after = {held}, .stop = source.get_token()});
+      rt().submit(host_task([owned] { ++*owned; }), {.after = {held}, .stop = source.get_token()});
   EXPECT_TRUE(by_call.cancel());
   source.request_stop();
   word.release();
@@ -99,10 +98,11 @@ TEST_P(HostTask, CancelledFunctionNeverRuns) {
 // requirement: a host task can submit tasks, also further host tasks
 TEST_P(HostTask, FunctionsCanSubmitTasks) {
   std::atomic<int> ran{0};
-  submit_host(rt(), [&] {
-    rt().post([&](task_context&) { ++ran; });
-    static_cast<void>(submit_host(rt(), [&] { ++ran; }));
-  }).wait();
+  rt().submit(host_task([&] {
+        rt().post([&](task_context&) { ++ran; });
+        static_cast<void>(rt().submit(host_task([&] { ++ran; })));
+      }))
+      .wait();
   rt().wait_idle();
   EXPECT_EQ(ran, 2);
 }
@@ -110,8 +110,8 @@ TEST_P(HostTask, FunctionsCanSubmitTasks) {
 // requirement: a continuation can be attached to a host task, and when_all takes its ticket
 TEST_P(HostTask, ContinuationsWatchIt) {
   std::atomic<int> value{0};
-  ticket const first = submit_host(rt(), [&] { value = 1; });
-  ticket const second = submit_host(rt(), [&] { value = value * 10 + 2; }, {.after = {first}});
+  ticket const first = rt().submit(host_task([&] { value = 1; }));
+  ticket const second = rt().submit(host_task([&] { value = value * 10 + 2; }), {.after = {first}});
   int seen = 0;
   when_all(first, second).then([&](std::exception_ptr) { seen = value; }).wait();
   EXPECT_EQ(seen, 12);
@@ -127,7 +127,7 @@ TEST_P(HostTask, WaitThatCouldNeverEndIsRefused) {
         if (on_host.valid()) { on_host.wait(); }
       },
       {.device = first()});
-  on_host = submit_host(rt(), [] {}, {.after = {callable}});
+  on_host = rt().submit(host_task([] {}), {.after = {callable}});
   ready.open();
   EXPECT_THROW(callable.wait(), would_deadlock);
   EXPECT_THROW(on_host.wait(), dependency_failed);
@@ -136,9 +136,9 @@ TEST_P(HostTask, WaitThatCouldNeverEndIsRefused) {
 // requirement: in single-threaded mode, nothing can run a host task while a callable or another
 // host task waits for it. With threads, the wait ends
 TEST_P(HostTask, WaitInsideACallableEndsOrIsRefused) {
-  auto const wait_for_another = [&] { submit_host(rt(), [] {}).wait(); };
+  auto const wait_for_another = [&] { rt().submit(host_task([] {})).wait(); };
   ticket const callable = rt().submit([&](task_context&) { wait_for_another(); });
-  ticket const on_host = submit_host(rt(), wait_for_another);
+  ticket const on_host = rt().submit(host_task(wait_for_another));
   if (worker_count() == 0) {
     EXPECT_THROW(callable.wait(), would_deadlock);
     EXPECT_THROW(on_host.wait(), would_deadlock);
@@ -148,19 +148,38 @@ TEST_P(HostTask, WaitInsideACallableEndsOrIsRefused) {
   }
 }
 
+// requirement: try_submit submits a host task if there is room for it
+TEST_P(HostTask, TrySubmitRunsItIfThereIsRoom) {
+  int value = 0;
+  auto const tried = rt().try_submit(host_task([&] { value = 3; }), {.label = "tried"});
+  ASSERT_TRUE(tried);
+  tried->wait();
+  EXPECT_EQ(value, 3);
+}
+
+// regression: a refused host task lost its function, and submitting it again ended the process
+TEST_P(HostTask, KeepsItsFunctionIfItIsRefused) {
+  int value = 0;
+  host_task mine{[&] { ++value; }};
+  EXPECT_THROW(rt().submit(std::move(mine), {.after = {ticket{}}}), invalid_argument);
+  rt().submit(std::move(mine)).wait();
+  EXPECT_EQ(value, 1);
+  EXPECT_THAT(thrown<invalid_argument>([&] { rt().post(std::move(mine)); }),
+              HasSubstr("the host task is empty"));
+  EXPECT_THAT(thrown<invalid_argument>([&] { flow{rt()}.post(uses(), std::move(mine)); }),
+              HasSubstr("the host task is empty"));
+}
+
 // requirement: bad input is refused, and nothing is submitted
 TEST_P(HostTask, MistakesAreNamed) {
   EXPECT_THAT(thrown<invalid_argument>(
-                  [&] { static_cast<void>(submit_host(rt(), [] {}, {.device = first()})); }),
-              HasSubstr("a host task runs on no device, but its options name device 0"));
+                  [&] { static_cast<void>(rt().submit(host_task(std::function<void()>{}))); }),
+              HasSubstr("host_task: the function is null"));
   EXPECT_THAT(thrown<invalid_argument>(
-                  [&] { static_cast<void>(submit_host(rt(), std::function<void()>{})); }),
-              HasSubstr("submit_host: the function is null"));
-  EXPECT_THAT(thrown<invalid_argument>(
-                  [&] { static_cast<void>(submit_host(rt(), [] {}, {.after = {ticket{}}})); }),
+                  [&] { static_cast<void>(rt().submit(host_task([] {}), {.after = {ticket{}}})); }),
               HasSubstr("entry 0 of `after` names no task"));
   rt().close();
-  EXPECT_THROW(static_cast<void>(submit_host(rt(), [] {})), runtime_closed);
+  EXPECT_THROW(static_cast<void>(rt().submit(host_task([] {}))), runtime_closed);
 }
 
 // stress: several threads submit host tasks that all touch one counter in order
@@ -173,16 +192,14 @@ TEST_P(HostTask, ManyTasksOfSeveralThreads) {
       int local = 0;
       ticket previous;
       for (int i = 0; i < per_thread; ++i) {
-        task_options options;
+        host_options options;
         if (previous.valid()) { options.after = {previous}; }
-        previous = submit_host(
-            rt(),
-            [&local, &total, i] {
-              EXPECT_EQ(local, i);
-              ++local;
-              ++total;
-            },
-            options);
+        previous = rt().submit(host_task([&local, &total, i] {
+                                 EXPECT_EQ(local, i);
+                                 ++local;
+                                 ++total;
+                               }),
+                               options);
       }
       previous.wait();
     });

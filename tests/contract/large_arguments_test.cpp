@@ -57,10 +57,10 @@ class LargeArguments : public contract_test {
     launch const moved = std::move(copied);
     rt().submit(moved, {.batch = false}).wait();
     check(1, "alone");
-    submit_bulk(rt(), sum, 20,
-                [&](std::size_t) {
-                  return std::tuple{values, out.buffer().data()};
-                },
+    rt().submit(bulk(sum, 20,
+                     [&](std::size_t) {
+                       return std::tuple{values, out.buffer().data()};
+                     }),
                 {.device = last()})
         .wait();
     check(20, "bulk");

@@ -83,9 +83,11 @@ TEST_F(Mistakes, IntegersThatDoNotFit) {
   test_program const mine{own};
   device_buffer<std::uint32_t> words{own, zero, 4};
   expect<bulk_error>({"item 2", "argument 1", "1099511627776"}, [&] {
-    submit_bulk(own, mine.write.with_shape({1}, {1}), 4, [&](std::size_t i) {
-      return std::tuple{words.subspan(i, 1), i == 2 ? large : i};
-    }).wait();
+    own.submit(bulk(mine.write.with_shape({1}, {1}), 4,
+                    [&](std::size_t i) {
+                      return std::tuple{words.subspan(i, 1), i == 2 ? large : i};
+                    }))
+        .wait();
   });
   own.submit(mine.write.with_shape({1}, {1})(words, std::size_t{0xffff'ffff})).wait();
   std::vector<std::uint32_t> back(1);

@@ -27,7 +27,7 @@ TEST_P(PostPrint, PrintsEachFirstCauseOnceAndACount) {
   kept_log const log;
   latch open;
   open_on_exit const opens{open};
-  ticket const held = submit_host(rt(), [&] { open.wait(); });
+  ticket const held = rt().submit(host_task([&] { open.wait(); }));
   ticket last = rt().submit(&fail, {.after = {held}});
   for (int i = 0; i < 3; ++i) {
     rt().post(&nothing, {.after = {last}});
@@ -49,7 +49,7 @@ TEST_P(PostPrint, TheEndPrintsTheCounts) {
   kept_log const log;
   latch open;
   open_on_exit const opens{open};
-  ticket held = submit_host(rt(), [&] { open.wait(); });
+  ticket held = rt().submit(host_task([&] { open.wait(); }));
   ticket cause = rt().submit(&fail, {.after = {held}});
   for (int i = 0; i < 5; ++i) { rt().post(&nothing, {.after = {cause}}); }
   open.open();
@@ -67,7 +67,7 @@ TEST_P(PostPrint, PrintsNoCancellations) {
   std::stop_source stop;
   latch open;
   open_on_exit const opens{open};
-  ticket const held = submit_host(rt(), [&] { open.wait(); });
+  ticket const held = rt().submit(host_task([&] { open.wait(); }));
   flow work{rt()};
   data<std::uint32_t> x{work, {8}};
   auto const write = program().write.with_shape({1}, {1});
@@ -77,9 +77,9 @@ TEST_P(PostPrint, PrintsNoCancellations) {
   }
   ticket const cancelled = rt().submit(&nothing, {.after = {held}, .stop = stop.get_token()});
   rt().post(&nothing, {.after = {cancelled}});
-  static_cast<void>(submit_bulk(rt(), program().nothing.with_shape({1}, {1}), 20,
-                                [](std::size_t) { return std::tuple<>{}; },
-                                {.after = {cancelled}}));
+  static_cast<void>(rt().submit(
+      bulk(program().nothing.with_shape({1}, {1}), 20, [](std::size_t) { return std::tuple<>{}; }),
+      {.after = {cancelled}}));
   stop.request_stop();
   open.open();
   rt().wait_idle();

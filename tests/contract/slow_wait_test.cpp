@@ -67,7 +67,7 @@ TEST_F(SlowWait, NamesWhatATaskIsBehind) {
     held_word word{rt};
     kept_log const log;
     ticket const held = rt.submit(word.launch_of(program), {.label = "first"});
-    ticket const late = submit_host(rt, [] {}, {.label = "second", .after = {held}});
+    ticket const late = rt.submit(host_task([] {}), {.label = "second", .after = {held}});
     std::thread watching{[&] {
       EXPECT_TRUE(eventually([&] { return log.count(lasts) != 0; }));
       word.release();

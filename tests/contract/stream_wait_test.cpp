@@ -23,7 +23,7 @@ class StreamWait : public application_fixture {
     app_->wait_at_gate(gate, opened);
     app_->record(event, gate);
     return rt().submit(program().nothing.with_shape({1}, {1})(),
-                       {.device = last(), .after = {submit_event(rt(), event)}});
+                       {.device = last(), .after = {rt().submit(event)}});
   }
   /// Pumps for a while. @return whether the stream of the application has not written `value`.
   bool stays_unwritten(std::uint32_t value) {
@@ -118,7 +118,7 @@ TEST_P(StreamWait, TasksAndStreamTakeTurns) {
     CUevent const event = app_->make_event();
     app_->record(event, stream_);
     task = rt().submit(program().step.with_shape({1}, {1})(value.buffer(), 3u, i),
-                       {.after = {submit_event(rt(), event)}});
+                       {.after = {rt().submit(event)}});
     enqueue_wait(task, stream_);
     expected = expected * 3 + i;
   }

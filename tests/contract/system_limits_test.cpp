@@ -55,7 +55,7 @@ std::string hello(int workers) {
     ticket const added = rt.submit(program.add.with_shape({1}, {1})(buffer, 2u));
     rt.submit(buffer.copy_to(pinned), {.after = {added}}).wait();
     rt.submit(buffer.copy_to(std::span{pageable}), {.after = {added}}).wait();
-    submit_host(rt, [] {}).wait();
+    rt.submit(host_task([] {})).wait();
     rt.submit(program.nothing.with_shape({1}, {1})()).then([](std::exception_ptr) {}).wait();
     if (pinned[0] != 3 || pageable[0] != 3) { return "wrong results"; }
     return "";

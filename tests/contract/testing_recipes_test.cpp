@@ -101,8 +101,8 @@ TEST_F(TestingRecipes, AKernelHangs) {
   // recipe
   testing::hang_kernel(rt.devices()[0], 1);
   ticket const hung = rt.submit(step.over(n)(y, n));
-  ticket const late = submit_host(
-      rt, [] {}, {.after = {hung}, .deadline = std::chrono::steady_clock::now() + 20ms});
+  ticket const late = rt.submit(
+      host_task([] {}), {.after = {hung}, .deadline = std::chrono::steady_clock::now() + 20ms});
   try {
     late.wait();
   } catch (timed_out const&) { has_timed_out = true; }
@@ -216,7 +216,7 @@ TEST_F(TestingRecipes, RanksInOneProcess) {
   auto const simulate = [&seen](runtime&, cluster& all) {
     flow over{all};
     data<std::uint32_t> x{over, {n}, "x"};
-    over.post_host(uses(write(x)), [](view<std::uint32_t> out) { out(5) = 3; }, {.rank = 1});
+    over.post(uses(write(x)), host_task([](view<std::uint32_t> out) { out(5) = 3; }), {.rank = 1});
     if (all.rank() == 0) { seen += x.host()(5); }
   };
   // recipe

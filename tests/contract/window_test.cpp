@@ -71,6 +71,26 @@ TEST_P(Window, RefusedCallableStaysWithTheCaller) {
   EXPECT_EQ(*owned, 1);
 }
 
+// requirement: the same for host tasks and events, which take places in the window of tasks that
+// any device may run
+TEST_P(Window, RefusedHostTaskStaysWithTheCaller) {
+  held_word word{rt()};
+  ticket const held = rt().submit(word.launch_of(program()), {.device = first()});
+  std::vector<ticket> open;
+  while (auto more = rt().try_submit(host_task([] {}), {.after = {held}})) {
+    open.push_back(std::move(*more));
+    ASSERT_LE(open.size(), 2 * min_window * device_count());
+  }
+  auto const owned = std::make_shared<int>(0);
+  host_task mine{[owned] { ++*owned; }};
+  EXPECT_FALSE(rt().try_submit(std::move(mine), {.after = {held}}));
+  EXPECT_EQ(owned.use_count(), 2) << "try_submit destroyed a function that it refused";
+  word.release();
+  rt().wait_idle();
+  rt().submit(std::move(mine)).wait();
+  EXPECT_EQ(*owned, 1);
+}
+
 // requirement
 TEST_P(Window, EachDeviceHasItsOwnWindow) {
   held_word word{rt()};

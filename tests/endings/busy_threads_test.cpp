@@ -57,7 +57,7 @@ std::vector<use> uses_of_a_runtime() {
   return {
       {"submit", [](runtime& rt) { rt.submit([](task_context&) {}).wait(); }},
       {"post", [](runtime& rt) { rt.post([](task_context&) {}); }},
-      {"host task", [](runtime& rt) { submit_host(rt, [] {}).wait(); }},
+      {"host task", [](runtime& rt) { rt.submit(host_task([] {})).wait(); }},
       {"continuation",
        [](runtime& rt) { rt.submit([](task_context&) {}).then([](std::exception_ptr) {}).wait(); }},
       {"wait_idle",

@@ -47,7 +47,7 @@ void post_some(runtime& rt) {
 
 [[noreturn]] void exit_in_a_host_task(int workers) {
   static runtime rt{options(workers)};
-  submit_host(rt, [] { std::exit(exit_status); }).wait();
+  rt.submit(host_task([] { std::exit(exit_status); })).wait();
   std::abort();
 }
 

@@ -98,9 +98,9 @@ TEST(ManualRecipes, FromCudastf) {
     call_library(task.stream(), all.data, all.size());  // enqueues work, as cuBLAS does
   });
   float largest = 0;
-  flow.post_host(uses(read(data_y)), [&](flotilla::view<float const> all) {
-    largest = *std::max_element(all.data, all.data + all.size());
-  });
+  flow.post(uses(read(data_y)), flotilla::host_task([&](flotilla::view<float const> all) {
+              largest = *std::max_element(all.data, all.data + all.size());
+            }));
 
   rt.wait_idle();                                            // as ctx.finalize() waits
   flotilla::view<float const> const result = data_y.host();  // and `y` has the result
@@ -235,8 +235,8 @@ TEST(ManualRecipes, ExchangeWithANeighbour) {
   flotilla::ticket const computed = rt.submit(axpy.over(n)(1.0f, ones, field, n));
   flotilla::ticket const down =
       rt.submit(field.subspan(n - edge, edge).copy_to(sent), {.after = {computed}});
-  flotilla::ticket const exchanged =
-      submit_host(rt, [&] { exchange(sent.data(), got.data(), edge); }, {.after = {down}});
+  flotilla::ticket const exchanged = rt.submit(
+      flotilla::host_task([&] { exchange(sent.data(), got.data(), edge); }), {.after = {down}});
   flotilla::ticket const up =
       rt.submit(field.subspan(0, edge).copy_from(got), {.after = {exchanged}});
   // end

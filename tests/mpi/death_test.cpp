@@ -30,15 +30,17 @@ void print_done(int rank) {
 [[noreturn]] void wait_for_ranks(flotilla::cluster& all, clock_type::time_point& begun) {
   flotilla::flow flow{all};
   flotilla::data<unsigned> steps{flow, {1}, "steps"};
-  flow.post_host(uses(write(steps)), [](flotilla::view<unsigned> to) { to(0) = 0; });
+  flow.post(uses(write(steps)),
+            flotilla::host_task([](flotilla::view<unsigned> to) { to(0) = 0; }));
   for (int step = 0;; ++step) {
     if (step == 50 && all.rank() == 1) {
       print_done(1);
       std::raise(SIGKILL);
     }
     begun = clock_type::now();
-    flow.post_host(uses(update(steps)), [](flotilla::view<unsigned> to) { ++to(0); },
-                   {.rank = step % all.ranks()});
+    flow.post(uses(update(steps)),
+              flotilla::host_task([](flotilla::view<unsigned> to) { ++to(0); }),
+              {.rank = step % all.ranks()});
     all.wait_idle();
   }
 }

@@ -27,9 +27,9 @@ std::uint32_t value(std::size_t step, std::size_t index) {
 void test_chain(cluster& all, std::size_t size) {
   flow over{all};
   words x{over, {size}, "x"};
-  over.post_host(uses(write(x)), [](view<std::uint32_t> out) {
-    for (std::size_t i = 0; i < out.size(); ++i) { out(i) = value(0, i); }
-  });
+  over.post(uses(write(x)), host_task([](view<std::uint32_t> out) {
+              for (std::size_t i = 0; i < out.size(); ++i) { out(i) = value(0, i); }
+            }));
   std::size_t const steps = 40;
   for (std::size_t step = 1; step <= steps; ++step) {
     int const rank = static_cast<int>(step % static_cast<std::size_t>(all.ranks()));
@@ -39,7 +39,7 @@ void test_chain(cluster& all, std::size_t size) {
         out(i) = value(step, i);
       }
     };
-    over.post_host(uses(update(x)), next, {.rank = rank});
+    over.post(uses(update(x)), host_task(next), {.rank = rank});
   }
   if (all.rank() == 0) {
     x.prefetch_to(device_ordinal{0});
@@ -60,13 +60,13 @@ void test_bands(cluster& all) {
       std::vector<std::uint32_t> made(expected.size());
       for (std::size_t i = 0; i < bands; ++i) {
         std::size_t const left = i == 0 ? i : i - 1, right = i + 1 == bands ? i : i + 1;
-        over.post_host(uses(write(b(i)), read(a(left)), read(a(i)), read(a(right))),
-                       [](view<std::uint32_t> to, view<std::uint32_t const> l,
-                          view<std::uint32_t const> m, view<std::uint32_t const> r) {
-                         for (std::size_t k = 0; k < to.size(); ++k) {
-                           to(k) = l(k) + 2 * m(k) + 3 * r(k);
-                         }
-                       });
+        over.post(uses(write(b(i)), read(a(left)), read(a(i)), read(a(right))),
+                  host_task([](view<std::uint32_t> to, view<std::uint32_t const> l,
+                               view<std::uint32_t const> m, view<std::uint32_t const> r) {
+                    for (std::size_t k = 0; k < to.size(); ++k) {
+                      to(k) = l(k) + 2 * m(k) + 3 * r(k);
+                    }
+                  }));
         for (std::size_t k = 0; k < width; ++k) {
           made[i * width + k] = expected[left * width + k] + 2 * expected[i * width + k] +
                                 3 * expected[right * width + k];
@@ -90,21 +90,19 @@ void test_sum(cluster& all) {
   std::vector<std::uint32_t> zero(8);
   words sum{over, zero, "sum"};
   for (int rank = 0; rank < all.ranks(); ++rank) {
-    over.post_host(uses(reduce(sum)),
-                   [rank](view<std::uint32_t> out) {
-                     for (std::size_t k = 0; k < out.size(); ++k) {
-                       out(k) += static_cast<std::uint32_t>(rank);
-                     }
-                   },
-                   {.rank = rank});
+    over.post(uses(reduce(sum)), host_task([rank](view<std::uint32_t> out) {
+                for (std::size_t k = 0; k < out.size(); ++k) {
+                  out(k) += static_cast<std::uint32_t>(rank);
+                }
+              }),
+              {.rank = rank});
   }
   int const last = all.ranks() - 1;
   int const expected = last * (last + 1) / 2;
-  over.post_host(uses(read(sum)),
-                 [expected](view<std::uint32_t const> in) {
-                   CHECK(in(7) == static_cast<std::uint32_t>(expected));
-                 },
-                 {.rank = last});
+  over.post(uses(read(sum)), host_task([expected](view<std::uint32_t const> in) {
+              CHECK(in(7) == static_cast<std::uint32_t>(expected));
+            }),
+            {.rank = last});
   // The application's own MPI. No rank may need a message of a flow before it gets there.
   all.wait_idle();
   int const mine = all.rank();
@@ -118,11 +116,11 @@ void test_sum(cluster& all) {
 void test_failed_task(cluster& all) {
   flow over{all};
   words x{over, {64}, "x"};
-  over.post_host(uses(write(x)),
-                 [](view<std::uint32_t>) { throw std::runtime_error("the disk is full"); },
-                 {.rank = 0});
+  over.post(uses(write(x)),
+            host_task([](view<std::uint32_t>) { throw std::runtime_error("the disk is full"); }),
+            {.rank = 0});
   ticket const reader =
-      over.submit_host(uses(read(x)), [](view<std::uint32_t const>) {}, {.rank = 1});
+      over.submit(uses(read(x)), host_task([](view<std::uint32_t const>) {}), {.rank = 1});
   if (all.rank() != 1) { return; }
   try {
     reader.wait();
@@ -142,8 +140,8 @@ void test_exception(runtime& rt) {
       words x{over, {64}, "x"};
       x.set_owner(1);
       if (all.rank() == 1) { throw std::runtime_error("the input is missing"); }
-      over.post_host(uses(write(x)), [](view<std::uint32_t>) {});
-      over.submit_host(uses(read(x)), [](view<std::uint32_t const>) {}, {.rank = all.rank()})
+      over.post(uses(write(x)), host_task([](view<std::uint32_t>) {}));
+      over.submit(uses(read(x)), host_task([](view<std::uint32_t const>) {}), {.rank = all.rank()})
           .wait();
     });
   } catch (std::exception const& error) { seen = error.what(); }

@@ -98,6 +98,33 @@ def test_block_brings_contents_back_to_the_array(flow, saxpy):
         pass  # nobody wrote it, and nothing is to be brought back
 
 
+# requirement: the end of data brings their contents back to the array, unless that is switched off
+@pytest.mark.parametrize("writes_back", [True, False])
+@pytest.mark.parametrize("in_block", [True, False])
+def test_end_brings_contents_back_to_the_array(flow, saxpy, writes_back, in_block):
+    array, more = np.zeros(1 << 10, np.float32), flow.data(ones(1 << 10))
+    x = flow.data(array)
+    x.set_write_back(writes_back)
+    flow.post(saxpy.over(1 << 10), 2.0, fl.read(more), fl.update(x), 1 << 10)
+    if in_block:
+        with x:
+            pass
+    x.close()
+    assert (array == (2 if writes_back else 0)).all()
+
+
+# requirement: the end of the runtime ends data that still exist
+def test_end_of_the_runtime_brings_contents_back(image, capfd):
+    array = np.zeros(1 << 10, np.float32)
+    with fl.Runtime() as rt:
+        flow = fl.Flow(rt)
+        x = flow.data(array)
+        flow.post(rt.load(image).kernel("saxpy").over(1 << 10), 2.0, ones(1 << 10), fl.update(x),
+                  1 << 10)
+    assert (array == 2).all() and x.closed
+    assert "not written back" not in capfd.readouterr().err
+
+
 # requirement
 def test_prefetch_and_validity(flow):
     x = flow.data(ones(4))

@@ -55,8 +55,8 @@ TEST(RanksEnd, SendsToARankThatHasEndedAreNamed) {
       if (here.rank() == 1) { return; }
       for (int i = 0; i < 1500; ++i) {  // more than a window
         data.emplace_back(all, std::array<std::size_t, 1>{size}, "x");
-        all.post_host(uses(write(data.back())), fill);
-        all.post_host(uses(update(data.back())), fill, {.rank = 1});
+        all.post(uses(write(data.back())), host_task(fill));
+        all.post(uses(update(data.back())), host_task(fill), {.rank = 1});
         if (size > 1000 && i == 3) { break; }
       }
       here.all.wait_idle();
@@ -115,7 +115,7 @@ TEST(RanksEnd, AnErrorOfOneRankOnlyReachesTheOthers) {
   auto const errors = on_ranks(2, {}, [](rank_program& here) {
     flow all{here.all, {.memory_limit = here.rank() == 1 ? std::size_t{64} : std::size_t{1} << 20}};
     word_data x{all, {1024}, "x"};
-    all.post_host(uses(write(x)), fill);
+    all.post(uses(write(x)), host_task(fill));
     all.post(here.stir(x, 1), {.rank = 1});  // needs 4 KiB on the device of rank 1
     if (here.rank() == 0) { static_cast<void>(x.host()); }
   });
@@ -133,14 +133,14 @@ TEST(RanksEnd, CrossingLargeCopiesEndAfterAFailure) {
     for (int i = 0; i < 4; ++i) {
       data.emplace_back(all, std::array<std::size_t, 1>{size}, "x");
       data.back().set_owner(i % 2);
-      all.post_host(uses(write(data.back())), fill);
+      all.post(uses(write(data.back())), host_task(fill));
     }
     // The memory of the receivers is in use for a while.
     for (int i = 0; i < 4; ++i) {
-      all.post_host(
-          uses(update(data[static_cast<std::size_t>(i)])),
-          [](view<std::uint32_t>) { std::this_thread::sleep_for(std::chrono::milliseconds{50}); },
-          {.rank = 1 - i % 2});
+      all.post(uses(update(data[static_cast<std::size_t>(i)])), host_task([](view<std::uint32_t>) {
+                 std::this_thread::sleep_for(std::chrono::milliseconds{50});
+               }),
+               {.rank = 1 - i % 2});
     }
     if (here.rank() == 1) { throw std::runtime_error("stop"); }
     here.rt.wait_idle();
@@ -155,8 +155,8 @@ TEST(RanksEnd, AReductionThatThrowsFailsItsReaders) {
     flow all{here.all};
     words zero(8);
     word_data sum{all, zero, "sum"};
-    all.post_host(uses(reduce(sum, adds_until_it_throws{})),
-                  [](view<std::uint32_t> out) { out(0) = 13; }, {.rank = 1});
+    all.post(uses(reduce(sum, adds_until_it_throws{})),
+             host_task([](view<std::uint32_t> out) { out(0) = 13; }), {.rank = 1});
     if (here.rank() == 0) {
       try {
         static_cast<void>(sum.host());
@@ -175,11 +175,11 @@ TEST(RanksEnd, TilesWithoutContentsAreTheSameOnAllRanks) {
     word_data x{all, {64}, "x"};
     {
       auto tiles = x.tiles({16}, cyclic(here.all));
-      all.post_host(uses(write(tiles(1))), fill);
+      all.post(uses(write(tiles(1))), host_task(fill));
     }
     x.collect();
     EXPECT_THROW(all.post(here.stir(x, 1)), invalid_argument) << "some tiles have no contents";
-    all.post_host(uses(write(x)), fill);
+    all.post(uses(write(x)), host_task(fill));
     {
       auto tiles = x.tiles({16}, cyclic(here.all));
       for (auto& each : tiles) { all.post(here.stir(each, 1)); }
@@ -204,11 +204,11 @@ TEST(RanksEnd, FlowsRefuseTasksAfterTheEnd) {
         cluster ranks{rt, loop.rank(i)};
         all.emplace(ranks);
         x = word_data{*all, {16}, "x"};
-        all->post_host(uses(write(x)), fill, {.rank = 1});
+        all->post(uses(write(x)), host_task(fill), {.rank = 1});
         ranks.finish();
-        EXPECT_THROW(all->post_host(uses(write(x)), fill), invalid_argument);
+        EXPECT_THROW(all->post(uses(write(x)), host_task(fill)), invalid_argument);
       }
-      EXPECT_THROW(all->post_host(uses(write(x)), fill), rank_failed);
+      EXPECT_THROW(all->post(uses(write(x)), host_task(fill)), rank_failed);
       rt.wait_idle();
     });
   }
@@ -236,7 +236,7 @@ TEST(RanksEnd, ADeadRankIsNoticedByThoseThatOnlyReceive) {
   cluster all{rt, loop.rank(0)};
   flow over{all};
   word_data x{over, {16}, "x"};
-  over.post_host(uses(write(x)), fill, {.rank = 1});
+  over.post(uses(write(x)), host_task(fill), {.rank = 1});
   is_ready = true;
   victim.join();
   EXPECT_THROW(static_cast<void>(x.host()), rank_failed);  // after 10 s of silence

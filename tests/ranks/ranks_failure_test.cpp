@@ -21,9 +21,9 @@ TEST(RanksFailure, AFailedTaskReachesItsReaders) {
     flow all{here.all};
     word_data x{all, {16}, "x"}, y{all, {16}, "y"};
     y.set_owner(2);
-    all.post_host(uses(write(x)),
-                  [](view<std::uint32_t>) { throw std::runtime_error("the disk is full"); },
-                  {.rank = 1});
+    all.post(uses(write(x)),
+             host_task([](view<std::uint32_t>) { throw std::runtime_error("the disk is full"); }),
+             {.rank = 1});
     ticket const reader = all.submit(here.mix(y, x, x, 1));
     if (here.rank() == 2) {
       try {
@@ -36,7 +36,7 @@ TEST(RanksFailure, AFailedTaskReachesItsReaders) {
       }
     }
     // A task that writes all of the data heals them.
-    all.post_host(uses(write(x)), [](view<std::uint32_t> out) { out(0) = 4; }, {.rank = 1});
+    all.post(uses(write(x)), host_task([](view<std::uint32_t> out) { out(0) = 4; }), {.rank = 1});
     if (here.rank() == 0) { EXPECT_EQ(x.host()(0), 4u); }
   });
 }
@@ -49,7 +49,7 @@ TEST(RanksFailure, AnExceptionReachesAllRanks) {
     word_data x{all, {16}, "x"}, y{all, {16}, "y"};
     x.set_owner(1);
     if (here.rank() == 1) { throw std::runtime_error("the input is missing"); }
-    all.post_host(uses(write(x)), [](view<std::uint32_t>) {});
+    all.post(uses(write(x)), host_task([](view<std::uint32_t>) {}));
     all.submit(here.mix(y, x, x, 1), {.rank = here.rank()}).wait();
   });
   EXPECT_EQ(errors[1], "the input is missing");
@@ -67,7 +67,7 @@ TEST(RanksFailure, AnEarlyEndIsNamed) {
     word_data x{all, {16}, "x"}, y{all, {16}, "y"};
     x.set_owner(1);
     if (here.rank() == 1) { return; }
-    all.post_host(uses(write(x)), [](view<std::uint32_t>) {});
+    all.post(uses(write(x)), host_task([](view<std::uint32_t>) {}));
     all.submit(here.mix(y, x, x, 1)).wait();
   });
   EXPECT_EQ(errors[1], "");
@@ -104,14 +104,14 @@ TEST(RanksFailure, ADeadRankIsNamed) {
     flow over{all};
     word_data x{over, {1 << 16}, "x"}, y{over, {1 << 16}, "y"};
     x.set_owner(1);
-    over.post_host(uses(write(x)), [](view<std::uint32_t>) {});
+    over.post(uses(write(x)), host_task([](view<std::uint32_t>) {}));
     ticket const waits = over.submit(here.mix(y, x, x, 1));
     // Sends something to the dead rank, so that the transport notices.
     is_ready = true;
     victim.join();
     word_data z{over, {1 << 16}, "z"};
-    over.post_host(uses(write(z)), [](view<std::uint32_t>) {});
-    over.post_host(uses(update(z)), [](view<std::uint32_t>) {}, {.rank = 1});
+    over.post(uses(write(z)), host_task([](view<std::uint32_t>) {}));
+    over.post(uses(update(z)), host_task([](view<std::uint32_t>) {}), {.rank = 1});
     EXPECT_THROW(waits.wait(), rank_failed);
     EXPECT_THROW(over.post(here.stir(y, 1)), rank_failed);
     throw std::runtime_error("left");
@@ -147,7 +147,8 @@ TEST(RanksFailure, RanksThatDoNotExistAreRefused) {
     EXPECT_THROW(y.set_owner(1), invalid_argument);
     // Tasks that are not in a flow run on no other rank.
     auto const nothing = [] {};
-    EXPECT_THROW(static_cast<void>(submit_host(here.rt, nothing, {.rank = 1})), invalid_argument);
+    EXPECT_THROW(static_cast<void>(here.rt.submit(host_task(nothing), {.rank = 1})),
+                 invalid_argument);
     auto const callable = [](task_context&) {};
     EXPECT_THROW(static_cast<void>(here.rt.submit(callable, {.rank = 1})), invalid_argument);
     EXPECT_THROW(static_cast<void>(here.rt.submit(callable, {.rank = -2})), invalid_argument);

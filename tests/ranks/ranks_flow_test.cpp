@@ -41,9 +41,11 @@ TEST(RanksFlow, AChainOverAlternatingRanks) {
     expect_on_ranks(3, {.loop = {.seed = size}}, [&](rank_program& here) {
       flow all{here.all};
       word_data x{all, {size}, "x"};
-      all.post_host(uses(write(x)), [](view<std::uint32_t> out) {
-        for (std::size_t i = 0; i < out.size(); ++i) { out(i) = static_cast<std::uint32_t>(i); }
-      });
+      all.post(uses(write(x)), host_task([](view<std::uint32_t> out) {
+                 for (std::size_t i = 0; i < out.size(); ++i) {
+                   out(i) = static_cast<std::uint32_t>(i);
+                 }
+               }));
       words expected = iota(size);
       for (int i = 0; i < 20; ++i) {
         all.post(here.stir(x, static_cast<std::uint32_t>(i)), {.rank = i % 3});
@@ -68,12 +70,12 @@ TEST(RanksFlow, TilesAreDistributed) {
         for (std::size_t i = 0; i < bands; ++i) {
           EXPECT_EQ(tiles(i).owner(),
                     static_cast<int>(i * static_cast<std::size_t>(ranks) / bands));
-          all.post_host(uses(update(tiles(i))), [&tasks, i](view<std::uint32_t> out) {
-            ++tasks;
-            for (std::size_t k = 0; k < out.size(); ++k) {
-              out(k) = out(k) * 3 + static_cast<std::uint32_t>(i);
-            }
-          });
+          all.post(uses(update(tiles(i))), host_task([&tasks, i](view<std::uint32_t> out) {
+                     ++tasks;
+                     for (std::size_t k = 0; k < out.size(); ++k) {
+                       out(k) = out(k) * 3 + static_cast<std::uint32_t>(i);
+                     }
+                   }));
           for (std::size_t k = 0; k < width; ++k) {
             std::uint32_t& each = expected[i * width + k];
             each = each * 3 + static_cast<std::uint32_t>(i);
@@ -151,12 +153,12 @@ TEST(RanksFlow, CollectingEndsCopies) {
         places.insert(in.data);
         sum += in(63);
       };
-      ticket const seen = all.submit_host(uses(read(which)), add, {.rank = 1});
+      ticket const seen = all.submit(uses(read(which)), host_task(add), {.rank = 1});
       if (seen.valid()) { seen.wait(); }
     };
     for (std::uint32_t i = 0; i < count; ++i) {
       sent.emplace_back(all, std::array<std::size_t, 1>{64}, "sent");
-      all.post_host(uses(write(sent.back())), [i](view<std::uint32_t> out) { out(63) = i; });
+      all.post(uses(write(sent.back())), host_task([i](view<std::uint32_t> out) { out(63) = i; }));
       look(sent.back());
       sent.back().collect();
     }
@@ -168,7 +170,7 @@ TEST(RanksFlow, CollectingEndsCopies) {
     sum = 0;
     look(sent[7]);  // sent again
     look(sent[7]);  // kept
-    all.post_host(uses(update(sent[7])), [](view<std::uint32_t> out) { out(63) *= 2; });
+    all.post(uses(update(sent[7])), host_task([](view<std::uint32_t> out) { out(63) *= 2; }));
     look(sent[7]);
     EXPECT_EQ(sum, is_reader ? 28u : 0u);
     here.all.wait_idle();
@@ -200,7 +202,8 @@ TEST(RanksFlow, TokensOrderTasks) {
     flow all{here.all};
     token order{all, "order"};
     for (int i = 0; i < 50; ++i) {
-      all.post_host(uses(update(order)), [&seen, i] { EXPECT_EQ(seen++, i); }, {.rank = i % 2});
+      all.post(uses(update(order)), host_task([&seen, i] { EXPECT_EQ(seen++, i); }),
+               {.rank = i % 2});
     }
   });
   EXPECT_EQ(seen, 50);
@@ -232,14 +235,15 @@ TEST(RanksFlow, SmallCopiesShareMessages) {
     // All of them begin at once, when this task ends.
     token go{all, "go"};
     std::atomic<bool> released{false};
-    all.post_host(uses(write(go)), [&] {
-      while (!released) { std::this_thread::yield(); }
-    });
+    all.post(uses(write(go)), host_task([&] {
+               while (!released) { std::this_thread::yield(); }
+             }));
     for (auto& each : data) {
-      all.post_host(uses(read(go), write(each)), [](view<std::uint32_t> out) { out(0) = 1; });
+      all.post(uses(read(go), write(each)), host_task([](view<std::uint32_t> out) { out(0) = 1; }));
     }
     for (auto& each : data) {
-      all.post_host(uses(update(each)), [](view<std::uint32_t> out) { ++out(0); }, {.rank = 1});
+      all.post(uses(update(each)), host_task([](view<std::uint32_t> out) { ++out(0); }),
+               {.rank = 1});
     }
     here.all.exclusive([&] {
       released = true;

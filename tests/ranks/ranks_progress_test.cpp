@@ -17,9 +17,11 @@ using namespace std::chrono_literals;
 /// Lets data go from rank to rank, and checks what they have become.
 void chain_over_ranks(rank_program& here, flow& over, int steps, std::size_t size = 64) {
   word_data x{over, {size}, "x"};
-  over.post_host(uses(write(x)), [](view<std::uint32_t> out) {
-    for (std::size_t i = 0; i < out.size(); ++i) { out(i) = static_cast<std::uint32_t>(i); }
-  });
+  over.post(uses(write(x)), host_task([](view<std::uint32_t> out) {
+              for (std::size_t i = 0; i < out.size(); ++i) {
+                out(i) = static_cast<std::uint32_t>(i);
+              }
+            }));
   words expected = iota(size);
   for (int i = 0; i < steps; ++i) {
     over.post(here.stir(x, static_cast<std::uint32_t>(i)), {.rank = i % here.all.ranks()});
@@ -47,9 +49,10 @@ TEST(RanksProgress, RanksThatComputeAnswer) {
     word_data x{over, {64}, "x"};
     std::atomic<bool> has_run{false};
     for (int i = 0; i < 10; ++i) {
-      over.post_host(uses(write(x)), [](view<std::uint32_t> out) { out(0) = 1; }, {.rank = i % 2});
+      over.post(uses(write(x)), host_task([](view<std::uint32_t> out) { out(0) = 1; }),
+                {.rank = i % 2});
     }
-    over.post_host(uses(read(x)), [&](view<std::uint32_t const>) { has_run = true; });
+    over.post(uses(read(x)), host_task([&](view<std::uint32_t const>) { has_run = true; }));
     // The thread of each rank looks at nothing of flotilla meanwhile.
     auto const until = std::chrono::steady_clock::now() + 30s;
     while (here.rank() == 0 && !has_run && std::chrono::steady_clock::now() < until) {
@@ -68,9 +71,9 @@ TEST(RanksProgress, AHostTaskMayWaitForAnotherRank) {
   expect_on_ranks(2, {.workers = 0}, [](rank_program& here) {
     flow over{here.all};
     word_data x{over, {64}, "x"};
-    over.post_host(uses(write(x)), [](view<std::uint32_t> out) { out(0) = 5; }, {.rank = 1});
+    over.post(uses(write(x)), host_task([](view<std::uint32_t> out) { out(0) = 5; }), {.rank = 1});
     if (here.rank() == 0) {
-      ticket const waits = submit_host(here.rt, [&] { EXPECT_EQ(x.host()(0), 5u); });
+      ticket const waits = here.rt.submit(host_task([&] { EXPECT_EQ(x.host()(0), 5u); }));
       waits.wait();
     }
   });
@@ -88,14 +91,15 @@ TEST(RanksProgress, FullWindowsMakeProgress) {
     std::vector<word_data> data;
     for (int i = 0; i < 3000; ++i) {
       data.emplace_back(over, std::array<std::size_t, 1>{4}, "x");
-      over.post_host(uses(write(data.back())),
-                     [i](view<std::uint32_t> out) { out(0) = static_cast<std::uint32_t>(i); });
+      over.post(uses(write(data.back())), host_task([i](view<std::uint32_t> out) {
+                  out(0) = static_cast<std::uint32_t>(i);
+                }));
     }
     if (here.rank() == 1) { std::this_thread::sleep_for(200ms); }
     std::atomic<std::uint32_t> sum{0};
     for (std::size_t i = data.size(); i-- > 0;) {
-      over.post_host(uses(read(data[i])), [&](view<std::uint32_t const> in) { sum += in(0); },
-                     {.rank = 1});
+      over.post(uses(read(data[i])), host_task([&](view<std::uint32_t const> in) { sum += in(0); }),
+                {.rank = 1});
     }
     here.rt.wait_idle();
     if (here.rank() == 1) { EXPECT_EQ(sum, 3000u * 2999 / 2); }
@@ -111,9 +115,9 @@ TEST(RanksProgress, DataThatDoNotFitAreEvicted) {
     std::vector<words> expected;
     for (std::uint32_t i = 0; i < 10; ++i) {
       data.emplace_back(over, std::array<std::size_t, 1>{size}, "x");
-      over.post_host(uses(write(data.back())), [i](view<std::uint32_t> out) {
-        for (std::size_t k = 0; k < out.size(); ++k) { out(k) = i; }
-      });
+      over.post(uses(write(data.back())), host_task([i](view<std::uint32_t> out) {
+                  for (std::size_t k = 0; k < out.size(); ++k) { out(k) = i; }
+                }));
       expected.emplace_back(size, i);
     }
     for (std::uint32_t round = 0; round < 4; ++round) {
@@ -149,17 +153,17 @@ TEST(RanksProgress, ExclusiveKeepsTheClusterOut) {
   expect_on_ranks(2, {}, [](rank_program& here) {
     flow over{here.all};
     word_data x{over, {64}, "x"};
-    over.post_host(uses(write(x)), [](view<std::uint32_t>) {});
+    over.post(uses(write(x)), host_task([](view<std::uint32_t>) {}));
     here.all.wait_idle();
     if (here.rank() == 0) {
       here.all.exclusive([&] {
-        over.post_host(uses(update(x)), [](view<std::uint32_t>) {}, {.rank = 1});
+        over.post(uses(update(x)), host_task([](view<std::uint32_t>) {}), {.rank = 1});
         cluster_counters const before = here.all.counters();
         std::this_thread::sleep_for(50ms);
         EXPECT_EQ(here.all.counters().messages_sent, before.messages_sent);
       });
     } else {
-      over.post_host(uses(update(x)), [](view<std::uint32_t>) {}, {.rank = 1});
+      over.post(uses(update(x)), host_task([](view<std::uint32_t>) {}), {.rank = 1});
     }
   });
 }

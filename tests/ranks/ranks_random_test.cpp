@@ -32,9 +32,9 @@ class random_ranks {
     for (std::size_t i = 0; i < single_count; ++i) {
       singles_.emplace_back(flow_, std::array<std::size_t, 1>{tile_size}, "single");
       singles_.back().set_owner(some_rank());
-      flow_.post_host(uses(write(singles_.back())), [](view<std::uint32_t> out) {
-        for (std::size_t k = 0; k < out.size(); ++k) { out(k) = 0; }
-      });
+      flow_.post(uses(write(singles_.back())), host_task([](view<std::uint32_t> out) {
+                   for (std::size_t k = 0; k < out.size(); ++k) { out(k) = 0; }
+                 }));
     }
     {
       tiles_ = whole.tiles({tile_size}, cyclic(here_.all));
@@ -81,12 +81,10 @@ class random_ranks {
         for (std::size_t k = 0; k < tile_size; ++k) { expected_[to][k] += expected_[a][k] * salt; }
         return;
       case 4:
-        flow_.post_host(
-            uses(update(at(to))),
-            [salt](view<std::uint32_t> out) {
-              for (std::size_t k = 0; k < out.size(); ++k) { out(k) = out(k) * 5 + salt; }
-            },
-            options);
+        flow_.post(uses(update(at(to))), host_task([salt](view<std::uint32_t> out) {
+                     for (std::size_t k = 0; k < out.size(); ++k) { out(k) = out(k) * 5 + salt; }
+                   }),
+                   {.rank = options.rank});
         for (std::uint32_t& each : expected_[to]) { each = each * 5 + salt; }
         return;
       case 5: return at(to).collect();  // ends copies

@@ -13,10 +13,10 @@
 void run(flotilla::runtime& rt, flotilla::kernel<float*, int> const& kernel,
          std::vector<std::tuple<float*, int>> const& parts) {
 #ifdef MISTAKE
-  (void)submit_bulk(rt, kernel.over(32), parts | std::views::filter([](auto const& part) {
-                                           return std::get<1>(part) > 0;
-                                         }));
+  (void)rt.submit(flotilla::bulk(kernel.over(32), parts | std::views::filter([](auto const& part) {
+                                                    return std::get<1>(part) > 0;
+                                                  })));
 #else
-  (void)submit_bulk(rt, kernel.over(32), parts);
+  (void)rt.submit(flotilla::bulk(kernel.over(32), parts));
 #endif
 }

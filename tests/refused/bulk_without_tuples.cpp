@@ -11,8 +11,8 @@
 
 void run(flotilla::runtime& rt, flotilla::kernel<int> const& kernel) {
 #ifdef MISTAKE
-  (void)submit_bulk(rt, kernel.over(32), std::vector<int>{1, 2, 3});
+  (void)rt.submit(flotilla::bulk(kernel.over(32), std::vector<int>{1, 2, 3}));
 #else
-  (void)submit_bulk(rt, kernel.over(32), std::vector<std::array<int, 1>>{{1}, {2}, {3}});
+  (void)rt.submit(flotilla::bulk(kernel.over(32), std::vector<std::array<int, 1>>{{1}, {2}, {3}}));
 #endif
 }

@@ -14,12 +14,12 @@
 void run(flotilla::runtime& rt, flotilla::kernel<float*, int> const& kernel,
          flotilla::device_span<float> x) {
 #ifdef MISTAKE
-  (void)submit_bulk(rt, kernel.over(32), 10, [&](std::size_t i) {
+  (void)rt.submit(flotilla::bulk(kernel.over(32), 10, [&](std::size_t i) {
     return std::tuple{x, static_cast<double>(i)};
-  });
+  }));
 #else
-  (void)submit_bulk(rt, kernel.over(32), 10, [&](std::size_t i) {
+  (void)rt.submit(flotilla::bulk(kernel.over(32), 10, [&](std::size_t i) {
     return std::tuple{x, static_cast<int>(i)};
-  });
+  }));
 #endif
 }

@@ -64,12 +64,12 @@ class mixed_work {
       tasks.push_back(rt_.submit([](task_context&) { throw 1; }, {.deadline = in(1h)}));
       tasks.push_back(rt_.submit(add, {.after = {tasks.back()}}));  // fails
       rt_.submit(add).then([](std::exception_ptr) {});
-      tasks.push_back(submit_host(rt_, [] {}, {.after = {upload}, .deadline = in(50us * i)}));
+      tasks.push_back(rt_.submit(host_task([] {}), {.after = {upload}, .deadline = in(50us * i)}));
       if (i % 3 == 0) { tasks.back().cancel(); }
     }
     source.request_stop();
     tasks.push_back(
-        submit_bulk(rt_, 200, [&](std::size_t) { return add; }, {.deadline = in(100us)}));
+        rt_.submit(bulk(200, [&](std::size_t) { return add; }), {.deadline = in(100us)}));
     tasks.push_back(steps_->replay({.deadline = in(100us)}));
     tasks.push_back(rt_.submit(words_.copy_to(results_)));
     for (ticket const& each : tasks) {

@@ -91,15 +91,15 @@ class RankTraces : public ::testing::Test {
     all.run([&] {
       flow over{all};
       data<std::uint32_t> x{over, {4}, "x"};
-      over.post_host(uses(write(x)),
-                     [&](view<std::uint32_t> out) {
-                       out(0) = 1;
-                       ran_[0] = std::chrono::steady_clock::now();
-                     },
-                     {.label = "made", .rank = 0});
-      over.post_host(uses(read(x)),
-                     [&](view<std::uint32_t const>) { ran_[1] = std::chrono::steady_clock::now(); },
-                     {.label = "used", .rank = 1});
+      over.post(uses(write(x)), host_task([&](view<std::uint32_t> out) {
+                  out(0) = 1;
+                  ran_[0] = std::chrono::steady_clock::now();
+                }),
+                {.label = "made", .rank = 0});
+      over.post(uses(read(x)), host_task([&](view<std::uint32_t const>) {
+                  ran_[1] = std::chrono::steady_clock::now();
+                }),
+                {.label = "used", .rank = 1});
       all.wait_idle();
     });
     writing.end();

@@ -118,7 +118,7 @@ TEST_P(Trace, CopiesCallablesAndHostTasksAppear) {
   ticket const fill = rt().submit(other.fill(3u), {.label = "fill", .after = {pageable}});
   ticket const call =
       rt().submit(callable{[](task_context&) {}}, {.label = "call", .after = {fill}});
-  ticket const host = submit_host(rt(), [] {}, {.label = "host", .after = {call}});
+  ticket const host = rt().submit(host_task([] {}), {.label = "host", .after = {call}});
   host.wait();
   writing.end();
   auto const read_back = read();
@@ -166,9 +166,11 @@ TEST_P(Trace, BulksAppear) {
   // The kernel is measured first, so that later bulks may be chunks.
   for (int i = 0; i < 100; ++i) { rt().submit(kernel(words.subspan(0, 1), 1u)).wait(); }
   trace writing{rt(), {.file = file()}};
-  submit_bulk(rt(), kernel, items, [&](std::size_t i) {
-    return std::tuple{words.subspan(i, 1), 1u};
-  }).wait();
+  rt().submit(bulk(kernel, items,
+                   [&](std::size_t i) {
+                     return std::tuple{words.subspan(i, 1), 1u};
+                   }))
+      .wait();
   writing.end();
   std::uint64_t counted = 0;
   std::uint64_t bulks = 0;

@@ -26,11 +26,11 @@ void run(flotilla::testing::loop& ranks, int rank) {
   all.run([&] {
     flow over{all};
     data<std::uint32_t> x{over, {4}, "x"};
-    over.post_host(uses(write(x)), [](view<std::uint32_t> out) { out(0) = 0; },
-                   {.label = "step 0"});
+    over.post(uses(write(x)), host_task([](view<std::uint32_t> out) { out(0) = 0; }),
+              {.label = "step 0"});
     for (int i = 1; i < 6; ++i) {
-      over.post_host(uses(update(x)), [](view<std::uint32_t> out) { ++out(0); },
-                     {.label = "step " + std::to_string(i), .rank = i % 2});
+      over.post(uses(update(x)), host_task([](view<std::uint32_t> out) { ++out(0); }),
+                {.label = "step " + std::to_string(i), .rank = i % 2});
     }
     all.wait_idle();
   });

@@ -80,11 +80,11 @@ FLOTILLA_C_EXPORT flotilla_status flotilla_data_create(flotilla_flow flow,
 FLOTILLA_C_EXPORT flotilla_status flotilla_token_create(flotilla_flow flow, char const* label,
                                                         flotilla_data* made);
 
-/** Destroys data, a tile or a token. Contents are not copied back: call flotilla_data_to_host before
- * it. Tasks that were submitted before still use the data. A runtime cannot be destroyed while data
- * of its flows exist.
- * Blocks: until the tasks and copies have ended that use pageable memory of the program; otherwise
- * never. */
+/** Destroys data, a tile or a token. If the data were made from memory of the host, copies the newest
+ * contents to it first (flotilla_data_set_write_back). Tasks that were submitted before still use the
+ * data. A runtime cannot be destroyed while data of its flows exist.
+ * Blocks: until the contents are copied, and until the tasks and copies have ended that use pageable
+ * memory of the program; otherwise never. */
 FLOTILLA_C_EXPORT flotilla_status flotilla_data_destroy(flotilla_data data);
 
 /** Divides data into disjoint tiles, each of which is data of its own. Tiles at the end of a
@@ -124,6 +124,10 @@ FLOTILLA_C_EXPORT flotilla_status flotilla_data_to_host(flotilla_data data, int 
                                                         flotilla_view* view);
 
 enum { FLOTILLA_HOST = -2 };
+
+/** Says whether the end of data copies the newest contents to the memory of the host from which they
+ * were made, and waits for that. It does, unless `on` is 0. Has no effect on other data. */
+FLOTILLA_C_EXPORT flotilla_status flotilla_data_set_write_back(flotilla_data data, int on);
 
 /** Starts to copy data to a place, if the copy there is not valid. Does not wait for the copy.
  * @param place  A device, or FLOTILLA_HOST. */

@@ -49,11 +49,18 @@ template <class Element, int Rank>
 ///
 /// Threads   Same rules as for a std::vector. In addition, several threads may submit tasks that
 ///           use the same data.
-/// Lifetime  The destructor does not write back. Tasks that were submitted before still use the
-///           data, and then the memory is freed. The destructor waits only for tasks and copies
-///           that use pageable memory of the program from which the data were made; inside a task
-///           on which they depend it cannot wait, and reports this on stderr. The flow keeps its
-///           state until its last data are gone, but data must end before the runtime.
+/// Lifetime  If the data were made from memory of the host, the destructor writes back: it waits
+///           for the tasks that change the data, and copies the newest contents to this memory. If
+///           the contents are lost because a task failed, nothing is copied (of divided data,
+///           nothing of the lost tiles). Inside a callable or host task, and if the copy cannot be
+///           submitted, for example to a closed runtime, there is only a message on stderr.
+///           `set_write_back(false)` switches the write-back off. Data of a flow over several
+///           ranks, and data that were made from a device_buffer, are not written back.
+///           Tasks that were submitted before still use the data, and then the memory is freed. The
+///           destructor waits for nothing but the write-back, and for tasks and copies that use
+///           pageable memory of the program from which the data were made. Inside a task on which
+///           they depend it cannot wait, and reports this on stderr. The flow keeps its state until
+///           its last data are gone, but data must end before the runtime.
 ///
 /// A moved-from `data` can only be assigned to or destroyed. Using it throws invalid_argument.
 template <class T, int Rank = 1>
@@ -81,8 +88,8 @@ class data {
         extents_{extents} {}
   data(flow& owner, std::span<T> host, std::string_view label = {}) requires(Rank == 1)
       : data{owner, host, {host.size()}, label} {}
-  /// The same for pinned memory, which devices copy faster. The destructor of the data does not
-  /// wait, because the runtime frees `host` only behind the tasks that use it.
+  /// The same for pinned memory, which devices copy faster. The destructor of the data waits only
+  /// for the write-back, because the runtime frees `host` only behind the tasks that use it.
   data(flow& owner, host_buffer<T>& host, extents_type const& extents, std::string_view label = {})
       : state_{detail::make_datum(
             owner, {host.data(), host.size(), sizeof(T), extents, detail::host_memory::mapped},
@@ -91,8 +98,8 @@ class data {
   data(flow& owner, host_buffer<T>& host, std::string_view label = {}) requires(Rank == 1)
       : data{owner, host, {host.size()}, label} {}
   /// The same for a part of pinned memory. Pinned memory of the program (view_pinned_memory) must
-  /// also stay pinned until the tasks have ended that use the data: the destructor does not wait,
-  /// so call runtime::wait_idle after it.
+  /// also stay pinned until the tasks have ended that use the data: the destructor does not wait
+  /// for tasks that only read them, so call runtime::wait_idle after it.
   data(flow& owner, host_span<T> host, extents_type const& extents, std::string_view label = {})
       : state_{detail::make_datum(
             owner, {host.data(), host.size(), sizeof(T), extents, detail::range_access::kind(host)},
@@ -138,16 +145,16 @@ class data {
   /// @throws invalid_argument  An extent is zero, or tiles of the data exist.
   /// Blocks  as flow::submit does. Copies nothing, unless earlier tiles must be joined first.
   /// Cost: a few allocations for each tile.
-  [[nodiscard]] tile_array<T, Rank> tiles(extents_type const& tile);
-  /// Does the same for a flow over several ranks, and says which rank owns each tile. Collective.
+  ///
+  /// In a flow over several ranks, `owner` says which rank owns each tile. Collective.
   /// Contents that the data have move to the owners of the tiles. After the tiles have ended, the
   /// next task that uses the whole data, or `collect`, brings them back to the owner of the data.
   /// @param owner  `blocks(all)` or `cyclic(all)` (<flotilla/cluster/distribution.hpp>), or a
   ///               function of the index of a tile that returns its rank: int(extents_type const&
   ///               index), or int(extents_type const& index, extents_type const& number_of_tiles).
   /// @throws invalid_argument  Also if a rank is not in the cluster. @throws rank_failed
-  template <class Owner>
-  [[nodiscard]] tile_array<T, Rank> tiles(extents_type const& tile, Owner const& owner);
+  template <class Owner = std::nullptr_t>
+  [[nodiscard]] tile_array<T, Rank> tiles(extents_type const& tile, Owner const& owner = {});
 
   /// Returns the rank that owns the data. Data that are made in a flow over several ranks belong to
   /// rank 0. If they are made from memory of the program, every rank must pass memory of this size:
@@ -164,6 +171,10 @@ class data {
   /// Does nothing in a flow without a cluster.
   /// @throws invalid_argument  Tiles exist. @throws rank_failed
   void collect() { detail::collect(*checked()); }
+
+  /// Says whether the destructor copies the newest contents to the memory of the host from which
+  /// the data were made. It does, unless this is switched off. Has no effect on other data.
+  void set_write_back(bool on) { detail::set_write_back(*checked(), on); }
 
   [[nodiscard]] bool valid() const noexcept { return state_ != nullptr; }
   [[nodiscard]] extents_type const& extents() const noexcept { return extents_; }

@@ -9,6 +9,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include <flotilla/data/data.hpp>
@@ -38,8 +39,7 @@ class cluster;
 
 namespace detail {
 
-/// Submits a callable, or a host function, with any number of uses. For bindings of other
-/// languages.
+/// Submits a callable or a host function with any number of uses, for bindings of other languages.
 /// The flow writes to `places` where the data are, before the function is called.
 /// @param places  As many as uses. They must exist until the function was destroyed.
 /// @param made    Null: the task is posted.
@@ -60,8 +60,8 @@ FLOTILLA_EXPORT std::size_t repeat_while(flow& to, datum_use const& value,
 }  // namespace detail
 
 /// Submits tasks in an order that it infers from the data they use. The flow orders the calls of
-/// `submit`, `submit_host`, `post` and `post_host`, from all threads, one after the other. A task
-/// runs as if all earlier tasks had run one after the other in this order:
+/// `submit` and `post`, from all threads, one after the other. A task runs as if all earlier tasks
+/// had run one after the other in this order:
 /// - a task that reads data runs after the last earlier task that wrote or updated them, and after
 ///   all tasks that reduced them since;
 /// - a task that writes or updates data runs after all earlier tasks that use the memory that it
@@ -141,38 +141,42 @@ class FLOTILLA_EXPORT flow {
   /// the data in `with`, in this order; tokens have no view. The function must use the memory only
   /// in work that it enqueues on its stream. See runtime::submit.
   template <class... Uses, class F>
-  ticket submit(data_list<Uses...> const& with, F&& function,
-                task_options const& options = detail::default_options) {
+  requires(!detail::is_host_task<std::remove_cvref_t<F>>) ticket
+      submit(data_list<Uses...> const& with, F&& function,
+             task_options const& options = detail::default_options) {
     ticket made;
     submit_callable(with, std::forward<F>(function), options, &made);
     return made;
   }
 
-  /// Submits a host task that uses data. `function(views…)` gets a view of each of the data in
-  /// `with`, in host memory. See flotilla::submit_host.
+  /// Submits a host task that uses data. Its function gets a view of each of the data in `with`, in
+  /// host memory: `flow.submit(uses(read(x)), host_task([](view<float const> x) { … }))`.
   template <class... Uses, class F>
-  ticket submit_host(data_list<Uses...> const& with, F&& function,
-                     task_options const& options = detail::default_options) {
+  ticket submit(data_list<Uses...> const& with, host_task<F> what,
+                host_options const& options = {}) {
     ticket made;
-    submit_host_function(with, std::forward<F>(function), options, &made);
+    submit_host_task(with, what, options, &made);
     return made;
   }
 
-  /// These functions do the same as `submit` and `submit_host`, but without a ticket. If the task
-  /// fails, `runtime_options::on_error` gets the error.
+  /// The flow copies data itself, to where tasks use them.
+  ticket submit(memory_op const& what, task_options const& options = {}) = delete;
+
+  /// The same as `submit`, but without a ticket. runtime_options::on_error gets errors of the task.
   void post(data_launch const& what, task_options const& options = detail::default_options) {
     submit_launch(what, options, nullptr);
   }
   template <class... Uses, class F>
-  void post(data_list<Uses...> const& with, F&& function,
-            task_options const& options = detail::default_options) {
+  requires(!detail::is_host_task<std::remove_cvref_t<F>>) void post(
+      data_list<Uses...> const& with, F&& function,
+      task_options const& options = detail::default_options) {
     submit_callable(with, std::forward<F>(function), options, nullptr);
   }
   template <class... Uses, class F>
-  void post_host(data_list<Uses...> const& with, F&& function,
-                 task_options const& options = detail::default_options) {
-    submit_host_function(with, std::forward<F>(function), options, nullptr);
+  void post(data_list<Uses...> const& with, host_task<F> what, host_options const& options = {}) {
+    submit_host_task(with, what, options, nullptr);
   }
+  void post(memory_op const& what, task_options const& options = {}) = delete;
 
   /// Submits the tasks of an iteration `count` times, as this loop does:
   ///
@@ -273,13 +277,13 @@ class FLOTILLA_EXPORT flow {
     submit_bound(uses, places, call, options, made);
   }
   template <class... Uses, class F>
-  void submit_host_function(data_list<Uses...> const& with, F&& function,
-                            task_options const& options, ticket* made) {
-    auto bound = detail::bind(std::forward<F>(function), with);
+  void submit_host_task(data_list<Uses...> const& with, host_task<F>& what,
+                        host_options const& options, ticket* made) {
+    auto bound = detail::bind(detail::host_access::take(what), with);
     auto const uses = bound->uses();
     std::span<detail::placed_data> const places = bound->places();
-    auto call = detail::make_host_function([held = std::move(bound)] { held->call(); });
-    submit_bound(uses, places, call, options, made);
+    auto call = detail::host_access::function_of([held = std::move(bound)] { held->call(); });
+    submit_bound(uses, places, call, detail::host_access::task_options_of(options), made);
   }
 
   void repeat_function(std::size_t count, std::function<void()> const& iteration);

@@ -101,22 +101,19 @@ class tile_array {
   extents_type extents_{};
 };
 
-template <class T, int Rank>
-tile_array<T, Rank> data<T, Rank>::tiles(extents_type const& tile) {
-  return {*checked(), extents_, tile};
-}
+namespace detail {
 
-template <class T, int Rank>
-template <class Owner>
-tile_array<T, Rank> data<T, Rank>::tiles(extents_type const& tile, Owner const& owner) {
-  extents_type const count = tile_array<T, Rank>::count(extents_, tile);
+/// Returns the rank that `owner` names for each tile, in row-major order.
+template <std::size_t Rank, class Owner>
+[[nodiscard]] std::vector<int> owners_of(std::array<std::size_t, Rank> const& count,
+                                         Owner const& owner) {
+  using index_type = std::array<std::size_t, Rank>;
   std::size_t all = 1;
   for (std::size_t const each : count) { all *= each; }
   std::vector<int> owners(all);
-  extents_type index{};
+  index_type index{};
   for (int& each : owners) {
-    if constexpr (std::is_invocable_r_v<int, Owner const&, extents_type const&,
-                                        extents_type const&>) {
+    if constexpr (std::is_invocable_r_v<int, Owner const&, index_type const&, index_type const&>) {
       each = owner(index, count);
     } else {
       each = owner(index);
@@ -126,7 +123,20 @@ tile_array<T, Rank> data<T, Rank>::tiles(extents_type const& tile, Owner const& 
       index[i] = 0;
     }
   }
-  return {*checked(), extents_, tile, owners};
+  return owners;
+}
+
+}  // namespace detail
+
+template <class T, int Rank>
+template <class Owner>
+tile_array<T, Rank> data<T, Rank>::tiles(extents_type const& tile, Owner const& owner) {
+  if constexpr (std::is_same_v<Owner, std::nullptr_t>) {
+    return {*checked(), extents_, tile};
+  } else {
+    return {*checked(), extents_, tile,
+            detail::owners_of(tile_array<T, Rank>::count(extents_, tile), owner)};
+  }
 }
 
 }  // namespace v0_1

@@ -184,8 +184,8 @@ requires reduction_of<Op, T>
 
 /// Lists the data of a callable or host task:
 ///
-///     flow.submit_host(uses(read(a), update(b)),
-///                      [](view<float const> a, view<float> b) { … });
+///     flow.submit(uses(read(a), update(b)),
+///                 host_task([](view<float const> a, view<float> b) { … }));
 template <class... Uses>
 [[nodiscard]] data_list<Uses...> uses(Uses const&... each) {
   static_assert(sizeof...(Uses) <= detail::max_uses, "a task can use at most 16 data");

@@ -31,7 +31,7 @@ struct bulk_column {
 
 /// Submits `count` launches that differ from `common` only in the columns, with one ticket. The
 /// values are copied.
-/// @throws the exceptions of submit_bulk
+/// @throws the exceptions of flotilla::bulk
 FLOTILLA_EXPORT ticket submit_columns(runtime& rt, launch const& common,
                                       std::span<bulk_column const> columns, std::size_t count,
                                       task_options const& options);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The flotilla authors
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// How submit_bulk passes the items of a bulk to the library.
+/// How a bulk passes its items to the library.
 ///
 /// Launches of one kernel with one shape are passed as *chunks*: the templates of this header write
 /// the arguments of many items into records (see kernel_twin.hpp), without a call of the library

@@ -81,10 +81,14 @@ FLOTILLA_EXPORT datum* make_token(flow& owner, std::string_view label);
 FLOTILLA_EXPORT void set_owner(datum& which, int rank);
 FLOTILLA_EXPORT void collect(datum& whole);
 [[nodiscard]] FLOTILLA_EXPORT placed_data wait_for_host(datum& which, bool for_update);
-/// Waits until no task uses the pageable memory of the program from which the data were made. The
-/// end of the data waits in the same way, but cannot throw. @throws error, would_deadlock
+/// See data::set_write_back.
+FLOTILLA_EXPORT void set_write_back(datum& which, bool on);
+/// Writes the data back, and waits until no task uses the pageable memory of the program from which
+/// they were made. The end of the data does the same, but cannot throw. If the data are the last
+/// tile of data that have ended, only the end of the tile writes these back.
+/// @throws error, would_deadlock
 FLOTILLA_EXPORT void wait_until_unused(datum& which);
-/// Returns whether `wait_until_unused` would wait.
+/// Begins to write the data back, and returns whether `wait_until_unused` would wait.
 [[nodiscard]] FLOTILLA_EXPORT bool is_used(datum& which);
 /// @throws invalid_argument  There is no such tile.
 [[noreturn]] FLOTILLA_EXPORT void refuse_tile(std::span<std::size_t const> index,

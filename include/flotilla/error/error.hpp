@@ -175,8 +175,8 @@ class FLOTILLA_EXPORT rank_failed : public error {
   int rank_;
 };
 
-/// An item of a bulk failed, or was refused by submit_bulk. `what()` begins with the index of the
-/// item, such as "item 17 of 1000: ", and ends with the text of the item's error.
+/// An item of a bulk failed, or was refused by the submit of the bulk. `what()` begins with the
+/// index of the item, such as "item 17 of 1000: ", and ends with the text of the item's error.
 class FLOTILLA_EXPORT bulk_error : public error {
  public:
   /// @param index  The index of the item, beginning with 0.

@@ -15,6 +15,7 @@
 
 #include <flotilla/detail/bulk_source.hpp>
 #include <flotilla/detail/export.hpp>
+#include <flotilla/detail/work.hpp>
 #include <flotilla/error/error.hpp>
 #include <flotilla/kernel/launch.hpp>
 #include <flotilla/kernel/launch_shape.hpp>
@@ -27,8 +28,9 @@ inline namespace v0_1 {
 
 namespace detail {
 
-FLOTILLA_EXPORT ticket submit_source(runtime& rt, bulk_source const& items,
-                                     task_options const& options);
+/// @param made  Null: the bulk is posted.
+FLOTILLA_EXPORT void submit_source(runtime_impl& to, bulk_source const& items,
+                                   task_options const& options, ticket* made);
 [[noreturn]] FLOTILLA_EXPORT void refuse_bulk_count(long long count);
 [[noreturn]] FLOTILLA_EXPORT void refuse_short_range(std::size_t items, std::size_t count);
 
@@ -40,14 +42,31 @@ template <class Count>
   return static_cast<std::size_t>(count);
 }
 
-/// Submits the items that `make(sink)` adds.
+/// What flotilla::bulk returns: `count` items, which `make(sink)` adds to a bulk_sink. It refers to
+/// ranges and functions that are lvalues, so it cannot be copied.
 template <class Make>
-ticket submit_items(runtime& rt, std::size_t count, Make make, task_options const& options) {
-  return submit_source(rt,
-                       {count, std::addressof(make),
-                        [](void* state, bulk_sink& to) { (*static_cast<Make*>(state))(to); }},
-                       options);
-}
+class [[nodiscard]] bulk_work {
+ public:
+  bulk_work(std::size_t count, Make&& make) : count_{count}, make_(std::move(make)) {}
+  bulk_work(bulk_work const&) = delete;
+  bulk_work& operator=(bulk_work const&) = delete;
+
+  /// @param made  Null: the bulk is posted.
+  void submit(runtime_impl& to, task_options const& options, ticket* made) {
+    submit_source(to,
+                  {count_, std::addressof(make_),
+                   [](void* state, bulk_sink& items) { (*static_cast<Make*>(state))(items); }},
+                  options, made);
+  }
+
+ private:
+  std::size_t count_;
+  Make make_;
+};
+
+/// Keeps an lvalue by reference, and an rvalue by value.
+template <class T>
+using kept = std::tuple<T>;
 
 /// Calls `add(element, index)` for each element of the range.
 template <class Range, class Add>
@@ -65,7 +84,7 @@ template <class Range>
 [[nodiscard]] std::size_t size_of_range(Range& elements) {
   constexpr bool is_sized = std::ranges::sized_range<Range>;
   static_assert(is_sized,
-                "submit_bulk needs a range of known size (std::ranges::sized_range); collect the "
+                "bulk needs a range of known size (std::ranges::sized_range); collect the "
                 "elements in a std::vector, or pass the number of items and a function");
   if constexpr (is_sized) {
     return bulk_count(std::ranges::size(elements));
@@ -97,42 +116,35 @@ concept argument_tuple = requires {
   std::tuple_size<std::remove_cvref_t<T>>::value;
 };
 
-/// Submits the launches of `kernel` whose arguments `for_each(add)` passes to `add(tuple, index)`.
+/// Adds the launches of `kernel` whose arguments `for_each(add)` passes to `add(tuple, index)`.
 template <class Kernel, class ForEach>
-ticket submit_launches(runtime& rt, Kernel const& kernel, std::size_t count,
-                       ForEach const& for_each, task_options const& options) {
-  return submit_items(
-      rt, count,
-      [&](bulk_sink& to) {
-        launch_writer<Kernel> writer{kernel, count, to};
-        auto const add = [&writer](auto&& arguments, std::size_t index) {
-          static_assert(argument_tuple<decltype(arguments)>,
-                        "an item of a bulk needs the arguments of one launch as a std::tuple, "
-                        "std::pair or std::array");
-          if constexpr (argument_tuple<decltype(arguments)>) {
-            std::apply(
-                [&](auto&&... each) { writer.add(index, std::forward<decltype(each)>(each)...); },
-                std::forward<decltype(arguments)>(arguments));
-          }
-        };
-        try {
-          for_each(add);
-        } catch (...) {
-          writer.close();
-          throw;
-        }
-        writer.close();
-      },
-      options);
+void add_launches(bulk_sink& to, Kernel const& kernel, std::size_t count, ForEach const& for_each) {
+  launch_writer<Kernel> writer{kernel, count, to};
+  auto const add = [&writer](auto&& arguments, std::size_t index) {
+    static_assert(argument_tuple<decltype(arguments)>,
+                  "an item of a bulk needs the arguments of one launch as a std::tuple, "
+                  "std::pair or std::array");
+    if constexpr (argument_tuple<decltype(arguments)>) {
+      std::apply([&](auto&&... each) { writer.add(index, std::forward<decltype(each)>(each)...); },
+                 std::forward<decltype(arguments)>(arguments));
+    }
+  };
+  try {
+    for_each(add);
+  } catch (...) {
+    writer.close();
+    throw;
+  }
+  writer.close();
 }
 
 }  // namespace detail
 
-/// Submits a launch of `kernel` for each element of `arguments`, and returns one ticket for all of
-/// them:
+/// Work for runtime::submit: a launch of `kernel` for each element of `arguments`. There is one
+/// ticket for all of them:
 ///
 ///     std::vector<std::tuple<flotilla::device_span<float>, int>> parts = …;
-///     flotilla::ticket const all = submit_bulk(rt, scale.over(n), parts);
+///     flotilla::ticket const all = rt.submit(flotilla::bulk(scale.over(n), parts));
 ///     all.wait();
 ///
 /// The launches are the *items* of the bulk. Each item is a task of its own, with its own copy of
@@ -144,12 +156,18 @@ ticket submit_launches(runtime& rt, Kernel const& kernel, std::size_t count,
 ///                   shape.
 /// @param arguments  A range of known size. Each element is a std::tuple, std::pair or std::array
 ///                   with the arguments of one launch. The compiler checks their types as it does
-///                   for a single launch. The range is read once and is not used after the call.
-/// @param options    Apply to each item. Without a device, each item runs where it would run as a
-///                   single task, so the items may run on several devices. A stop cancels all items
-///                   that are not launched.
-/// @return The ticket of the bulk. It is ready when all items have ended. The items run even if the
-///         ticket is dropped. The ticket of a bulk without items is ready at once.
+///                   for a single launch. `submit` reads the range once.
+///
+/// Options Those of `submit` apply to each item. Without a device, each item runs where it would
+///         run as a single task, so the items may run on several devices. A stop cancels all items
+///         that are not launched.
+/// Use     Pass the result to `submit` or `post` at once, and only once. The number of items is
+///         counted here. A range, or a function of the forms below, that is an lvalue is not
+///         copied.
+/// Ticket  It is ready when all items have ended. The items run even if it is dropped. The ticket
+///         of a bulk without items is ready at once. `post` makes none: runtime_options::on_error
+///         gets the bulk_error that it would throw.
+/// The call of `submit` or `post` also throws:
 /// @throws bulk_error  The runtime refused an item: `index()` says which, and `cause()` is what
 ///                     `submit` would throw, an invalid_argument or missing_dependency.
 /// @throws invalid_argument, wrong_runtime, unknown_device  `options` is invalid. Nothing was
@@ -189,74 +207,84 @@ ticket submit_launches(runtime& rt, Kernel const& kernel, std::size_t count,
 ///         window of the tasks that any device may run. While a bulk is open, one worker polls for
 ///         ended tasks, and a wait with `blocking` alternates between sleeping and polling.
 template <detail::shaped_kernel Kernel, std::ranges::input_range Range>
-ticket submit_bulk(runtime& rt, Kernel const& kernel, Range&& arguments,
-                   task_options const& options = detail::default_options) {
+[[nodiscard]] auto bulk(Kernel const& kernel, Range&& arguments) {
   std::size_t const count = detail::size_of_range(arguments);
-  return detail::submit_launches(
-      rt, kernel, count, [&](auto const& add) { detail::for_each_element(arguments, count, add); },
-      options);
+  return detail::bulk_work{
+      count, [kernel, count, held = detail::kept<Range>(std::forward<Range>(arguments))](
+                 detail::bulk_sink& to) mutable {
+        detail::add_launches(to, kernel, count, [&](auto const& add) {
+          detail::for_each_element(std::get<0>(held), count, add);
+        });
+      }};
 }
 
-/// Submits `count` launches of `kernel`. `function(index)` returns the arguments of one launch as a
-/// std::tuple, std::pair or std::array. It is called once for each index in [0, count), in order,
-/// by the calling thread, and may throw. All rules of the function above apply.
-/// @throws invalid_argument  `count` is negative. Nothing was submitted.
-/// @throws the exceptions of `function`
+/// Work for runtime::submit: `count` launches of `kernel`. `function(index)` returns the arguments
+/// of one launch as a std::tuple, std::pair or std::array. `submit` calls it once for each index in
+/// [0, count), in order. It may throw. All rules of the function above apply.
+/// @throws invalid_argument  `count` is negative.
 template <detail::shaped_kernel Kernel, std::integral Count, std::invocable<std::size_t> Function>
-ticket submit_bulk(runtime& rt, Kernel const& kernel, Count count, Function&& function,
-                   task_options const& options = detail::default_options) {
+[[nodiscard]] auto bulk(Kernel const& kernel, Count count, Function&& function) {
   std::size_t const items = detail::bulk_count(count);
-  return detail::submit_launches(
-      rt, kernel, items,
-      [&](auto const& add) {
-        for (std::size_t index = 0; index < items; ++index) {
-          add(std::invoke(function, index), index);
-        }
-      },
-      options);
+  return detail::bulk_work{
+      items, [kernel, items, held = detail::kept<Function>(std::forward<Function>(function))](
+                 detail::bulk_sink& to) mutable {
+        detail::add_launches(to, kernel, items, [&](auto const& add) {
+          for (std::size_t index = 0; index < items; ++index) {
+            add(std::invoke(std::get<0>(held), index), index);
+          }
+        });
+      }};
 }
 
-/// Submits the copies, fills or launches in `items`, a range of memory_op or of launch whose size
-/// is known. The launches may have different kernels. Launches that follow each other and have the
-/// same kernel, block, shared memory and device may be one grid. All rules of the functions above
-/// apply.
+/// Work for runtime::submit: the copies, fills or launches in `items`, a range of memory_op or of
+/// launch whose size is known. The launches may have different kernels. Launches that follow each
+/// other and have the same kernel, block, shared memory and device may be one grid. All rules of
+/// the functions above apply.
 template <std::ranges::input_range Range>
-requires detail::bulk_item<std::ranges::range_reference_t<Range>> ticket
-submit_bulk(runtime& rt, Range&& items, task_options const& options = detail::default_options) {
+requires detail::bulk_item<std::ranges::range_reference_t<Range>>
+[[nodiscard]] auto bulk(Range&& items) {
   std::size_t const count = detail::size_of_range(items);
-  return detail::submit_items(
-      rt, count,
-      [&](detail::bulk_sink& to) {
+  return detail::bulk_work{
+      count, [count, held = detail::kept<Range>(std::forward<Range>(items))](
+                 detail::bulk_sink& to) mutable {
+        auto& all = std::get<0>(held);
         if constexpr (detail::launch_array<Range>) {
-          auto const held = static_cast<std::size_t>(
-              std::ranges::distance(std::ranges::begin(items), std::ranges::end(items)));
-          to.add(std::ranges::data(items), std::min(held, count));
-          if (held < count) { detail::refuse_short_range(held, count); }
+          auto const present = static_cast<std::size_t>(
+              std::ranges::distance(std::ranges::begin(all), std::ranges::end(all)));
+          to.add(std::ranges::data(all), std::min(present, count));
+          if (present < count) { detail::refuse_short_range(present, count); }
         } else {
-          detail::for_each_element(items, count,
+          detail::for_each_element(all, count,
                                    [&to](auto&& item, std::size_t) { detail::add_item(item, to); });
         }
-      },
-      options);
+      }};
 }
 
-/// Submits the `count` copies, fills or launches that `function(index)` returns. All rules of the
-/// functions above apply.
+/// Work for runtime::submit: the `count` copies, fills or launches that `function(index)` returns.
+/// All rules of the functions above apply.
 template <std::integral Count, std::invocable<std::size_t> Function>
-requires detail::bulk_item<std::invoke_result_t<Function&, std::size_t>> ticket
-submit_bulk(runtime& rt, Count count, Function&& function,
-            task_options const& options = detail::default_options) {
+requires detail::bulk_item<std::invoke_result_t<Function&, std::size_t>>
+[[nodiscard]] auto bulk(Count count, Function&& function) {
   std::size_t const items = detail::bulk_count(count);
-  return detail::submit_items(
-      rt, items,
-      [&](detail::bulk_sink& to) {
-        for (std::size_t index = 0; index < items; ++index) {
-          auto const& item = std::invoke(function, index);
-          detail::add_item(item, to);
-        }
-      },
-      options);
+  return detail::bulk_work{items, [items, held = detail::kept<Function>(std::forward<Function>(
+                                              function))](detail::bulk_sink& to) mutable {
+                             for (std::size_t index = 0; index < items; ++index) {
+                               auto const& item = std::invoke(std::get<0>(held), index);
+                               detail::add_item(item, to);
+                             }
+                           }};
 }
+
+namespace detail {
+
+template <class Make>
+bool submit_work(runtime_impl& to, bulk_work<Make>&& what, task_options const& options, if_full,
+                 ticket* made) {
+  what.submit(to, options, made);
+  return true;
+}
+
+}  // namespace detail
 
 }  // namespace v0_1
 }  // namespace flotilla

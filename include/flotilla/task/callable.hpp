@@ -51,7 +51,7 @@ class task_context {
   /// when all work in this stream has completed. The runtime does not wait for work in other
   /// streams. The stream waits for the tasks in `after`, but the callable itself may run before
   /// these tasks have ended. So what the callable itself reads must not be what these tasks write:
-  /// use submit_host for that. `FLOTILLA_CHECK=order` reports callables that never ask for their
+  /// use a host_task for that. `FLOTILLA_CHECK=order` reports callables that never ask for their
   /// stream although such a task still runs.
   /// @throws invalid_argument  The device is isolated.
   [[nodiscard]] CUstream_st* stream() const {

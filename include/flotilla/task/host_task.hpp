@@ -3,14 +3,18 @@
 #pragma once
 /// Host tasks: functions of the host in the order of tasks.
 
+#include <chrono>
 #include <concepts>
 #include <exception>
 #include <memory>
-#include <type_traits>
+#include <optional>
+#include <string_view>
 #include <utility>
 
 #include <flotilla/detail/export.hpp>
 #include <flotilla/task/completion.hpp>
+#include <flotilla/task/dependency_list.hpp>
+#include <flotilla/task/stop_option.hpp>
 #include <flotilla/task/task_options.hpp>
 #include <flotilla/task/ticket.hpp>
 
@@ -19,51 +23,151 @@ inline namespace v0_1 {
 
 class runtime;
 
+/// How a host task runs. The members mean the same as those of task_options. A host task has no
+/// device and no batch, and never runs twice.
+struct host_options {
+  std::string_view label{};
+  dependency_list after{};
+  dependency_list after_end{};
+  stop_option stop{};
+  std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
+  int priority = 0;  ///< of the copies that a flow makes for the task; else without effect
+  int rank = task_options::any_rank;
+};
+
+template <class F>
+class host_task;
+
 namespace detail {
 
-[[noreturn]] FLOTILLA_EXPORT void refuse_null_host_function();
-FLOTILLA_EXPORT ticket submit_host_function(runtime& rt, std::unique_ptr<continuation> function,
-                                            task_options const& options);
+/// The options of a host task for which the program gives none.
+FLOTILLA_EXPORT extern host_options const& default_host_options;
 
-/// Makes the continuation of a host task, whose function takes no argument.
-/// @throws invalid_argument  `function` is an empty std::function or a null pointer.
+/// @throws invalid_argument
+[[noreturn]] FLOTILLA_EXPORT void refuse_null_host_function();
+[[noreturn]] FLOTILLA_EXPORT void refuse_empty_host_task();
+
+template <class T>
+inline constexpr bool is_host_task = false;
 template <class F>
-[[nodiscard]] std::unique_ptr<continuation> make_host_function(F&& function) {
-  if constexpr (requires { static_cast<bool>(function == nullptr); }) {
-    if (function == nullptr) { refuse_null_host_function(); }
+inline constexpr bool is_host_task<host_task<F>> = true;
+
+/// The function of a host task, as the library stores it.
+template <class F>
+struct host_function final : continuation {
+  explicit host_function(F&& call) : function(std::move(call)) {}
+  void run(std::exception_ptr) override { function(); }
+  F function;
+};
+
+/// What a runtime and a flow do with a host task.
+struct host_access {
+  template <class F>
+  [[nodiscard]] static std::unique_ptr<continuation> function_of(F&& call) {
+    return std::make_unique<host_function<F>>(std::move(call));
   }
-  auto call = [held = std::decay_t<F>(std::forward<F>(function))](std::exception_ptr) mutable {
-    held();
-  };
-  return std::make_unique<continuation_of<decltype(call)>>(std::move(call));
-}
+  /// Takes the function out of a host task. @throws invalid_argument  It is empty.
+  template <class F>
+  [[nodiscard]] static F take(host_task<F>& from) {
+    if (!from.function_) { refuse_empty_host_task(); }
+    F taken{std::move(*from.function_)};
+    from.function_.reset();
+    return taken;
+  }
+  template <class F>
+  static void put_back(host_task<F>& to, F&& function) {
+    to.function_.emplace(std::move(function));
+  }
+  [[nodiscard]] static task_options task_options_of(host_options const& options) {
+    task_options made;
+    made.label = options.label;
+    made.after = options.after;
+    made.after_end = options.after_end;
+    made.stop = options.stop;
+    made.deadline = options.deadline;
+    made.priority = options.priority;
+    made.rank = options.rank;
+    return made;
+  }
+};
+
+/// What happens while the window is full.
+enum class if_full : bool { wait, refuse };
+
+/// Submits a host task, also for bindings of other languages.
+/// @param made  Null: the task is posted.
+/// @return false if the window is full and the call does not wait. Then, and if the call throws
+///         anything but std::bad_alloc, `function` is unchanged.
+/// @throws invalid_argument  `options.device` is not empty; and the cases of runtime::submit.
+FLOTILLA_EXPORT bool submit_host_function(runtime_impl& to, std::unique_ptr<continuation>& function,
+                                          task_options const& options, if_full how, ticket* made);
 
 }  // namespace detail
 
-/// Submits a host task: `function()` runs on a thread of the executor
-/// (runtime_options::continuation_executor) after its predecessors have ended. No context is
-/// current, and the function may block. The ticket reports its exception. Tasks can have the host
-/// task in `after`. The rules for continuations apply (see ticket::then). A host task that waits
-/// for another host task occupies one of the runtime's 8 threads meanwhile.
+/// Work for runtime::submit and flow::submit: a function that runs on the host.
 ///
-/// The task takes a place in the window of tasks that any device may run. `options.priority` and
-/// `options.batch` have no effect. A cancelled host task ends after its predecessors have ended.
-/// @throws invalid_argument  `function` is null, or `options.device` is not empty; and the cases of
-///                           runtime::submit for `options`.
-/// @throws wrong_runtime, missing_dependency, runtime_closed, poisoned, used_after_fork,
-/// window_full
-///         as runtime::submit does. If the call throws, it has submitted nothing.
-/// Threads  any.
-/// Blocks   only while the window is full, as runtime::submit does. Inside a host task or
-///          continuation, a full window throws window_full instead.
+///     rt.submit(flotilla::host_task([&] { write_file(results); }), {.after = {computed}});
+///
+/// The function runs on a thread of the executor (runtime_options::continuation_executor) after its
+/// predecessors have ended. No context is current, and the function may block. The ticket reports
+/// its exception. Tasks can have the host task in `after`. The rules for continuations apply (see
+/// ticket::then). A host task that waits for another host task occupies one of the runtime's 8
+/// threads meanwhile.
+///
+/// The task takes a place in the window of tasks that any device may run. If this window is full,
+/// `submit` and `post` throw window_full inside a host task or continuation. A cancelled host task
+/// ends after its predecessors have ended.
+///
+/// Movable, not copyable. A host task that was submitted or moved from is empty: to submit it
+/// throws invalid_argument. If a call of a runtime submits nothing, the host task keeps its
+/// function; if a call of a flow throws, the function may be lost.
+///
+/// Threads  same rules as for a std::function.
 /// Cost     several allocations and a lock, and the wake-up of a thread.
 template <class F>
-requires std::invocable < std::decay_t<F>
-& > ticket submit_host(runtime& rt, F&& function,
-                       task_options const& options = detail::default_options) {
-  return detail::submit_host_function(rt, detail::make_host_function(std::forward<F>(function)),
-                                      options);
+class host_task {
+ public:
+  /// @param function  Called once, as function(); by a flow, with a view of each of the data.
+  /// @throws invalid_argument  `function` is an empty std::function or a null pointer.
+  explicit host_task(F function) {
+    if constexpr (requires { static_cast<bool>(function == nullptr); }) {
+      if (function == nullptr) { detail::refuse_null_host_function(); }
+    }
+    function_.emplace(std::move(function));
+  }
+  host_task(host_task&& other) : function_(std::move(other.function_)) { other.function_.reset(); }
+  host_task& operator=(host_task&&) = delete;
+
+ private:
+  friend struct detail::host_access;
+  std::optional<F> function_;
+};
+
+namespace detail {
+
+/// See submit_host_function.
+template <class F>
+bool submit_work(runtime_impl& to, host_task<F>&& what, host_options const& options, if_full how,
+                 ticket* made) {
+  static_assert(std::invocable<F&>, "the function of a host task is called without arguments");
+  std::unique_ptr<continuation> function = host_access::function_of(host_access::take(what));
+  auto const keep = [&] {
+    if (function == nullptr) { return; }  // there was no memory
+    host_access::put_back(what, std::move(static_cast<host_function<F>&>(*function).function));
+  };
+  try {
+    if (submit_host_function(to, function, host_access::task_options_of(options), how, made)) {
+      return true;
+    }
+  } catch (...) {
+    keep();
+    throw;
+  }
+  keep();
+  return false;
 }
+
+}  // namespace detail
 
 }  // namespace v0_1
 }  // namespace flotilla

@@ -4,6 +4,7 @@
 /// Tasks that are submitted again and again, as graphs.
 
 #include <chrono>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -96,6 +97,16 @@ class FLOTILLA_EXPORT recording {
   /// Cost    no driver call.
   recorded_task add(launch const& what, recorded_options const& options = {});
   recorded_task add(memory_op const& what, recorded_options const& options = {});
+  /// A recording cannot contain other work: a graph runs without the host.
+  template <class What>
+  requires(!std::convertible_to<What, launch> &&
+           !std::convertible_to<What, memory_op>) recorded_task
+      add(What&&, recorded_options const& = {}) {
+    static_assert(sizeof(What) == 0,
+                  "a recording contains launches, copies and fills only: submit other work, and "
+                  "order it with replays by `after`");
+    return {};
+  }
 
   /// Makes the graphs. Without this call, the first replay makes them. After the graphs are made,
   /// `add` throws invalid_argument. A second call does nothing. The call performs one control

@@ -102,7 +102,7 @@ class FLOTILLA_EXPORT [[nodiscard]] ticket {
   /// @return True if the task will not run, because of this or an earlier call or of its deadline.
   ///         False if the task has ended otherwise, or if its launch has begun: then the task runs
   ///         as if `cancel` had not been called. Always false for the ticket of a replay without a
-  ///         deadline. For a bulk, see submit_bulk.
+  ///         deadline. For a bulk, see bulk.hpp.
   /// @throws used_after_fork
   /// Threads  any, even inside a callable or continuation.
   /// Blocks   never.

@@ -196,7 +196,7 @@ void callable_runner::report_early(slot_address task) noexcept {
         log_level::warning,
         "%s was called while a task in its 'after' still ran, and has not asked for its stream: "
         "only work in its stream runs after these tasks, the callable itself does not. If it reads "
-        "what they write, use submit_host instead (FLOTILLA_CHECK=order)%s",
+        "what they write, use a host_task instead (FLOTILLA_CHECK=order)%s",
         parts_.reporter.describe(task).c_str(),
         early_reports_ == max_early_reports ? ". Further callables are not reported" : "");
   } catch (std::bad_alloc const&) {  // only a report is lost

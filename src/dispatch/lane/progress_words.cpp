@@ -30,9 +30,11 @@ progress_words::row progress_words::take(context::context_handle const& context,
   std::lock_guard const lock{mutex_};
   row const taken = free_.back();
   free_.pop_back();
-  for (std::size_t i = 0; i < bytes_of_row_ / stride && !all_raised_; ++i) {
+  std::uint64_t const first = all_raised_ ? above_all_values : 0;
+  for (std::size_t i = 0; i < bytes_of_row_ / stride; ++i) {
     // relaxed: the devices read the words only in replays that are submitted later
-    std::atomic_ref{taken.word(static_cast<std::uint32_t>(i))}.store(0, std::memory_order_relaxed);
+    std::atomic_ref{taken.word(static_cast<std::uint32_t>(i))}.store(first,
+                                                                     std::memory_order_relaxed);
   }
   return taken;
 }

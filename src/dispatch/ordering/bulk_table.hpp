@@ -21,7 +21,7 @@
 
 namespace flotilla::dispatch {
 
-/// The items of one call of submit_bulk: how many have not ended, and the failed item with the
+/// The items of one bulk: how many have not ended, and the failed item with the
 /// smallest index. A task of the bulk is one item, or several items (chunk_command).
 ///
 /// The count begins with the number of items plus 1 for the call itself. The call counts itself
@@ -95,8 +95,9 @@ class bulk_table {
   [[nodiscard]] bulk& add(std::size_t size);
   /// Records the task that the bulk's ticket names. All tasks of the bulk must have their names.
   void set_task(bulk& which, slot_address task, std::uint64_t generation) noexcept;
-  /// Notes that a bulk gets no ticket, because its call has thrown. Call it before the call counts
-  /// itself. From then on, the runtime is not idle until the error of the bulk is reported.
+  /// Notes that a bulk has no ticket: it was posted, or its call has thrown. Call it before the
+  /// call counts itself. From then on, the runtime is not idle until the error of the bulk is
+  /// reported.
   void give_up_ticket() noexcept { without_ticket_.fetch_add(1, std::memory_order_seq_cst); }
   /// Ends what `give_up_ticket` began. Call it after the error of the bulk was reported.
   void note_reported() noexcept { without_ticket_.fetch_sub(1, std::memory_order_seq_cst); }

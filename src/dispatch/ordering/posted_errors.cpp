@@ -84,11 +84,12 @@ void posted_errors::print_counts() noexcept {
   }
 }
 
-void posted_errors::report_poison(std::shared_ptr<failure const> const& why) noexcept {
+void posted_errors::report_poison(std::shared_ptr<failure const> const& why,
+                                  bool is_bulk_open) noexcept {
   if (poison_reported_.exchange(true, std::memory_order_relaxed)) { return; }
-  bool is_any_open = false;
+  bool is_any_open = is_bulk_open;
   tasks_.for_each_open([&](slot_address task) {
-    is_any_open = tasks_.at(task).posted.load(std::memory_order_relaxed);
+    is_any_open |= tasks_.at(task).posted.load(std::memory_order_relaxed);
     return !is_any_open;
   });
   if (is_any_open) { report(why); }

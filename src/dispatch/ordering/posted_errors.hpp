@@ -52,7 +52,8 @@ class posted_errors {
   }
   /// Reports `why` if a posted task is open. Only the first call has an effect. Call it on a
   /// poisoned runtime, where open tasks do not end one by one.
-  void report_poison(std::shared_ptr<failure const> const& why) noexcept;
+  /// @param is_bulk_open  Whether a bulk without a ticket is open. Its items are not posted tasks.
+  void report_poison(std::shared_ptr<failure const> const& why, bool is_bulk_open) noexcept;
 
  private:
   /// An error that was printed.

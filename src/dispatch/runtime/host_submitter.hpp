@@ -31,9 +31,9 @@ class pending_task {
   slot_address task = no_slot;  // set before `begin`
 };
 
-/// The implementation of flotilla::submit_host. A host task has a slot in the window of tasks for
-/// any device, so other tasks can run after it, and a continuation that watches its predecessors.
-/// The thread that runs the continuation ends the task. Threads: any.
+/// Submits host tasks. A host task has a slot in the window of tasks for any device, so other tasks
+/// can run after it, and a continuation that watches its predecessors. The thread that runs the
+/// continuation ends the task. Threads: any.
 class host_submitter {
  public:
   struct config {
@@ -54,7 +54,7 @@ class host_submitter {
   /// @param what     Runs once. Its argument means nothing.
   /// @param options  A task_options or flow_task_options.
   /// @param ticket   Receives the ticket. If null, the task is posted.
-  /// @throws the exceptions of flotilla::submit_host
+  /// @throws the exceptions of runtime::submit for a host_task
   template <class Options>
   bool submit(std::unique_ptr<detail::continuation>& what, Options const& options,
               when_full if_full, ticket* ticket) const;

@@ -56,37 +56,46 @@ void bulk_submitter::check_order(bulk& which, slot_address end) const {
 }
 
 void bulk_submitter::submit(detail::bulk_source const& items, task_options const& options,
-                            ticket& ticket) const {
+                            ticket* ticket) const {
   with_.usage.check_usable();
   if (options.device) { static_cast<void>(with_.valid.checked(*options.device)); }
   with_.valid.check_predecessors(options.after.ids(), options.after_end.ids());
   runtime_parts const& shared = with_.shared;
   slot_address end = no_slot;
-  if (callable_frame::innermost(shared.id) != nullptr) { end = take_slot_of_end(); }
+  if (ticket != nullptr && callable_frame::innermost(shared.id) != nullptr) {
+    end = take_slot_of_end();
+  }
   bulk* made = nullptr;
   std::size_t submitted = 0;
   try {
     made = &shared.bulks.add(items.count);
+    if (ticket == nullptr) {  // before an item can fail
+      shared.bulks.give_up_ticket();
+      shared.posted.expect();
+    }
     submit_items(items, options, *made, submitted);
-    if (end == no_slot) { end = take_slot_of_end(); }
-    bulk_end_command constexpr what;
-    encode(shared.tasks.at(end), shared.tasks.side(end), what, task_options{}, 0,
-           shared.reclaimer.epoch());
-    check_order(*made, end);
+    if (ticket != nullptr) {
+      if (end == no_slot) { end = take_slot_of_end(); }
+      bulk_end_command constexpr what;
+      encode(shared.tasks.at(end), shared.tasks.side(end), what, task_options{}, 0,
+             shared.reclaimer.epoch());
+      check_order(*made, end);
+    }
   } catch (...) {
     if (end != no_slot) { shared.tasks.pool(end).give_back(end); }
     if (made != nullptr) {
-      shared.bulks.give_up_ticket();
+      if (ticket != nullptr) { shared.bulks.give_up_ticket(); }
       arrive(*made, items.count - submitted + 1);
     }
     throw;
   }
   // Nothing below throws.
+  if (ticket == nullptr) { return arrive(*made, 1); }
   slot& task = shared.tasks.at(end);
   begin_launch(task);  // request_cancel must not cancel this task, but only the items
   if (shared.trace.active()) [[unlikely]] { shared.trace.note_submit(end); }
-  std::uint64_t const generation = open_slot(task, end, 0, with_.owner, &ticket);
-  if (options.device) { detail::access::device(ticket) = options.device->value + 1; }
+  std::uint64_t const generation = open_slot(task, end, 0, with_.owner, ticket);
+  if (options.device) { detail::access::device(*ticket) = options.device->value + 1; }
   shared.bulks.set_task(*made, end, generation);
   arrive(*made, 1);
 }

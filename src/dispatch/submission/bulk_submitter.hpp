@@ -10,9 +10,9 @@
 
 namespace flotilla::dispatch {
 
-/// The implementation of submit_bulk. Each task of the bulk, which is an item or a chunk of items,
-/// has no ticket. The ticket names one more task, which no device takes: task_end ends it when the
-/// last item has ended.
+/// Submits the items of flotilla::bulk. Each task of the bulk, which is an item or a chunk of
+/// items, has no ticket. The ticket of the bulk, if it has one, names one more task, which no
+/// device takes: task_end ends it when the last item has ended.
 ///
 /// This task is opened after all items. Otherwise threads that submit bulks could fill the window
 /// with such tasks, and wait forever for places for their items. Inside a callable, where no submit
@@ -35,8 +35,9 @@ class bulk_submitter {
   };
   explicit bulk_submitter(config const& with) noexcept : with_(with) {}
 
-  /// @throws the exceptions of flotilla::submit_bulk
-  void submit(detail::bulk_source const& items, task_options const& options, ticket& ticket) const;
+  /// @param ticket  Null: the bulk is posted.
+  /// @throws the exceptions of flotilla::bulk
+  void submit(detail::bulk_source const& items, task_options const& options, ticket* ticket) const;
 
  private:
   /// Takes a slot for the task that ends the bulk. @throws window_full

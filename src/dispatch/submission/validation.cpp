@@ -161,7 +161,7 @@ void validation::check(callable const& what, std::optional<device_ordinal> devic
 
 void validation::check(detail::event_command const& what,
                        std::optional<device_ordinal> device) const {
-  if (what.event == nullptr) { throw invalid_argument("submit_event: the event is null"); }
+  if (what.event == nullptr) { throw invalid_argument("submit: the event is null"); }
   if (device) { static_cast<void>(checked(*device)); }
 }
 

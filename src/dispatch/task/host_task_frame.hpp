@@ -21,6 +21,13 @@ class host_task_frame {
   host_task_frame(host_task_frame const&) = delete;
   host_task_frame& operator=(host_task_frame const&) = delete;
 
+  /// Returns whether a host task of the runtime is running on the calling thread.
+  [[nodiscard]] static bool any_of(std::uint64_t runtime) noexcept {
+    for (auto const* frame = innermost_; frame != nullptr; frame = frame->outer_) {
+      if (frame->runtime_ == runtime) { return true; }
+    }
+    return false;
+  }
   /// Returns whether the host task in this slot is running on the calling thread.
   [[nodiscard]] static bool runs_here(std::uint64_t runtime, slot_address task) noexcept {
     for (auto const* frame = innermost_; frame != nullptr; frame = frame->outer_) {

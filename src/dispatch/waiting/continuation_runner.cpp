@@ -22,7 +22,8 @@ bool continuation_runner::run() const {
     });
   }
   if (shared_.posted.awaits_poison() && shared_.faults.is_poisoned()) {
-    shared_.posted.report_poison(shared_.faults.failure_of_all());
+    shared_.posted.report_poison(shared_.faults.failure_of_all(),
+                                 shared_.bulks.any_without_ticket());
   }
   if (!runs_here()) {
     if (made_due) { shared_.bell.ring_for_continuations(); }

@@ -45,7 +45,7 @@ class data_mover {
   /// @param options  task_options, or flow_task_options if the task becomes a writer.
   template <class Options>
   [[nodiscard]] bool submit_nothing(Options const& options, ticket& made) {
-    auto nothing = detail::make_host_function([] {});
+    auto nothing = detail::host_access::function_of([] {});
     return runtime_.host.submit(nothing, options, dispatch::when_full::give_up, &made);
   }
   /// Shortens a list of the users of memory: removes tasks that have ended or occur twice, and

@@ -188,8 +188,10 @@ class datum {
   std::shared_ptr<flows::flow_state> const owner;
   std::string const label;
   flows::datum_shape const shape;
-  std::size_t const bytes;               // 0 for a token
-  bool has_contents = false;             // whether a task or the application has written them
+  std::size_t const bytes;    // 0 for a token
+  bool has_contents = false;  // whether a task or the application has written them
+  // Whether the newest contents are brought to the memory of the program when the data end.
+  bool is_written_back = false;
   std::vector<flows::replica> replicas;  // by place::index
   // If the data are a tile: the whole data, and the index of the first object of the tile.
   datum* whole = nullptr;

@@ -3,15 +3,11 @@
 #include "flows/flow/flow_state.hpp"
 
 #include <algorithm>
-#include <exception>
 #include <utility>
 
-#include <flotilla/detail/wait_interruption.hpp>
 #include <flotilla/error/error.hpp>
 
 #include "base/access.hpp"
-#include "base/log.hpp"
-#include "dispatch/runtime/runtime_registry.hpp"
 #include "flows/placement/access_list.hpp"
 
 namespace flotilla::flows {
@@ -83,6 +79,7 @@ detail::datum* flow_state::make_datum(detail::host_block const& host, std::strin
     adopt(*made, place::host(),
           {.address = reinterpret_cast<std::uintptr_t>(host.memory), .kind = host.kind},
           rank_flow::owns_new(ranks_.get()));
+    made->is_written_back = ranks_ == nullptr;
   }
   if (ranks_ != nullptr) { ranks_->add(*made); }
   return made.release();
@@ -108,56 +105,6 @@ detail::datum* flow_state::make_token(std::string_view label) {
       std::make_unique<detail::datum>(shared_from_this(), std::string{label}, datum_shape{}, 1);
   if (ranks_ != nullptr) { ranks_->add(*made); }
   return made.release();
-}
-
-void flow_state::retire(std::unique_ptr<detail::datum> which) noexcept {
-  detail::interruptible_waits const never{nullptr, nullptr};
-  // The data keep the flow alive, and the flow must not be destroyed while its mutex is locked.
-  std::shared_ptr<flow_state> const owner = which->owner;
-  dispatch::runtime_state const* const alive = dispatch::runtime_registry::find(owner->number_);
-  // In a child of fork(), the mutex may be locked forever.
-  if (alive == nullptr || alive->usage.is_forked()) { return; }
-  std::unique_ptr<detail::datum> over;  // destroyed after the mutex is unlocked
-  std::unique_lock lock{owner->mutex_};
-  owner->planner_.log().note_change("data end in it");
-  over = owner->planner_.tiles().end(std::move(which));
-  if (over == nullptr) { return; }
-  bool const is_foreign = owner->ranks_ != nullptr && owner->ranks_->is_foreign(*over);
-  std::optional<place> const outdated = is_foreign ? std::nullopt : owner->checks_.outdated(*over);
-  try {
-    while (auto const open = owner->host_.open_task_at_end(*over)) {
-      lock.unlock();
-      owner->host_.wait_for(*open);
-      lock.lock();
-    }
-  } catch (std::exception const& why) {
-    base::log_format(log_level::warning,
-                     "data '%s' ended while tasks use the memory of the program from which "
-                     "the data were made, and the destructor could not wait for them: %s",
-                     over->label.c_str(), why.what());
-    lock.lock();
-  }
-  owner->planner_.tiles().release(*over);
-  lock.unlock();
-  if (outdated) { use_check::report_outdated(*over, *outdated); }
-}
-
-std::optional<task_id> flow_state::open_task_at_end(detail::datum& which) {
-  std::lock_guard const lock{mutex_};
-  // As tiler::end, which says what ends together with the data.
-  detail::datum* each = &which;
-  while (each->whole != nullptr) {
-    if (auto const open = host_.open_task_at_end(*each)) { return open; }
-    partition const& tiles = *each->whole->tiles;
-    if (tiles.open != 1 || tiles.orphan == nullptr) { return {}; }
-    each = each->whole;
-  }
-  if (each == &which && which.is_divided()) { return {}; }
-  return host_.open_task_at_end(*each);
-}
-
-void flow_state::wait_until_unused(detail::datum& which) {
-  while (auto const open = open_task_at_end(which)) { host_.wait_for(*open); }
 }
 
 tile_list flow_state::divide(detail::datum& whole, triple const& tile,

@@ -56,9 +56,6 @@ class flow_state : public std::enable_shared_from_this<flow_state> {
                                           std::span<std::size_t const> extents,
                                           std::string_view label);
   [[nodiscard]] detail::datum* make_token(std::string_view label);
-  /// Ends data. Waits only for tasks that use pageable memory of the program. Tasks may still use
-  /// other memory of the data.
-  static void retire(std::unique_ptr<detail::datum> which) noexcept;
   /// Divides data into tiles.
   /// @param tile    The extents of a tile.
   /// @param owners  The rank that owns each tile. Empty: the owner of the data.
@@ -88,10 +85,6 @@ class flow_state : public std::enable_shared_from_this<flow_state> {
   ///             the number of changes that this call has made (task_log::changes).
   [[nodiscard]] detail::placed_data wait_for_host(detail::datum& which, bool for_update,
                                                   std::uint64_t* own = nullptr);
-  /// See detail::wait_until_unused.
-  void wait_until_unused(detail::datum& which);
-  /// Returns a task for which `wait_until_unused` would wait.
-  [[nodiscard]] std::optional<task_id> open_task_at_end(detail::datum& which);
   /// Starts to copy the data to a place.
   void prefetch(detail::datum& which, place to);
   [[nodiscard]] bool is_valid_at(detail::datum& which, place where);
@@ -105,6 +98,7 @@ class flow_state : public std::enable_shared_from_this<flow_state> {
   }
 
  private:
+  friend class data_end;
   /// Does what `submit` does, except for other ranks.
   template <class Submit>
   void submit_here(std::span<detail::datum_use const> uses, task_options const& options,

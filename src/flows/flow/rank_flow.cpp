@@ -125,7 +125,7 @@ void rank_flow::check_host(detail::datum const& which, bool for_update) const {
     throw invalid_argument(
         which.text() +
         ": a program must not change data without a task, because other ranks "
-        "would not learn of it; use submit_host with `write` or `update` instead");
+        "would not learn of it; use a host_task with `write` or `update` instead");
   }
   int const owner = which.ranks->owner();
   if (owner != rank()) {

@@ -20,25 +20,25 @@ bool is_of_program(block const& memory) noexcept {
 
 }  // namespace
 
-std::optional<place> use_check::outdated(detail::datum const& which) const noexcept {
+bool use_check::is_outdated(detail::datum const& which) const noexcept {
   bool const is_checked = runtime_.checks != nullptr && runtime_.checks->which().arguments;
-  if (!is_checked || which.is_token() || !which.has_value()) { return {}; }
+  if (!is_checked || which.is_token() || !which.has_value()) { return false; }
   for (std::size_t i = 0; i < which.replicas.size(); ++i) {
     place const where = place::at(i);
-    if (is_of_program(which.replicas[i].memory) && !which.is_valid_at(where)) { return where; }
+    if (where.is_host() || !is_of_program(which.replicas[i].memory)) { continue; }
+    if (!which.is_valid_at(where)) { return true; }
   }
-  return {};
+  return false;
 }
 
-void use_check::report_outdated(detail::datum const& which, place where) noexcept {
+void use_check::report_outdated(detail::datum const& which) noexcept {
   try {
     base::log_format(
         log_level::warning,
         "%s ended, but the memory of the program from which they were made has older contents, "
-        "because the newest ones were not copied back. Call %s before the data end. If nobody "
-        "needs "
-        "the contents, make the data without memory (FLOTILLA_CHECK=arguments)",
-        which.text().c_str(), where.is_host() ? "host()" : "prefetch_to");
+        "because the newest ones were not copied back. Call prefetch_to before the data end. If "
+        "nobody needs the contents, make the data without memory (FLOTILLA_CHECK=arguments)",
+        which.text().c_str());
   } catch (std::bad_alloc const&) {  // only a report is lost
   }
 }

@@ -4,7 +4,6 @@
 // Refuses tasks that must not use their data.
 
 #include <cstddef>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -34,12 +33,12 @@ class use_check {
     detail::datum_use const use{&which, mode, nullptr};
     check({&use, 1}, {});
   }
-  /// If the runtime checks arguments: returns a place where the memory of the program from which
-  /// the data were made has older contents. Empty if there is none.
-  [[nodiscard]] std::optional<place> outdated(detail::datum const& which) const noexcept;
+  /// If the runtime checks arguments: returns whether a buffer of a device from which the data were
+  /// made has older contents. Memory of the host is written back.
+  [[nodiscard]] bool is_outdated(detail::datum const& which) const noexcept;
   /// Reports data that have ended with such memory. The caller must not hold the flow's mutex,
   /// because the program may handle the report.
-  static void report_outdated(detail::datum const& which, place where) noexcept;
+  static void report_outdated(detail::datum const& which) noexcept;
   /// @throws invalid_argument  Tiles of the data exist.
   static void check_undivided(detail::datum const& which, std::string const& task = {});
 

@@ -87,7 +87,7 @@ bool reducer::submit_fill(datum& which, void const* identity, place where,
     return runtime_.tasks.submit(detail::access::command(range.fill(identity, each)), options,
                                  dispatch::when_full::give_up, &made);
   }
-  auto call = detail::make_host_function(
+  auto call = detail::host_access::function_of(
       [to = memory_of(which, where), bytes = which.bytes, identity, each] {
         for (std::size_t at = 0; at < bytes; at += each) { std::memcpy(to + at, identity, each); }
       });
@@ -172,7 +172,7 @@ obstacle reducer::combine(datum& which, int priority) {
   options.label = which.label;
   options.priority = priority;
   order_.plan(uses, on_host, options);
-  auto call = detail::make_host_function(std::move(what));
+  auto call = detail::host_access::function_of(std::move(what));
   ticket made;
   if (!runtime_.host.submit(call, options, dispatch::when_full::give_up, &made)) {
     return {.kind = obstacle::kinds::window_full, .where = on_host};

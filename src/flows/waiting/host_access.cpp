@@ -37,18 +37,20 @@ std::optional<task_id> host_access::open_task(detail::datum& which, bool for_upd
   return open;
 }
 
-std::optional<task_id> host_access::open_task_at_end(detail::datum& which) const {
+std::optional<task_id> host_access::open_task_at_end(detail::datum& which,
+                                                     bool is_read_then) const {
   if (which.is_token()) { return {}; }
   replica const& copy = which.at(place::host());
-  if (!copy.memory.exists() || copy.memory.kind != detail::host_memory::pageable) { return {}; }
+  bool const may_be_freed = copy.memory.kind == detail::host_memory::pageable;
+  if (!copy.memory.exists() || (!may_be_freed && !is_read_then)) { return {}; }
   std::optional<task_id> open;
-  for_each_task(copy, true, [&](task_id const& task) {
+  for_each_task(copy, may_be_freed, [&](task_id const& task) {
     bool const runs_here = dispatch::host_task_frame::runs_here(runtime_.number, task.slot);
     if (!runs_here && !runtime_.query.has_ended(task)) { open = task; }
   });
   if (which.tiles == nullptr) { return open; }
   for (auto const& each : which.tiles->ended) {
-    if (!open) { open = open_task_at_end(*each); }
+    if (!open) { open = open_task_at_end(*each, is_read_then); }
   }
   return open;
 }

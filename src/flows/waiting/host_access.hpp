@@ -23,7 +23,10 @@ class host_access {
   /// Returns a task that must end before the program may free the pageable memory from which the
   /// data were made. Empty if there is no such task or no such memory. A host task that runs on
   /// this thread need not end first: it ends its own data.
-  [[nodiscard]] std::optional<task_id> open_task_at_end(detail::datum& which) const;
+  /// @param is_read_then  The program reads the memory next, also if it is pinned: returns also a
+  ///                      task that must end before that.
+  [[nodiscard]] std::optional<task_id> open_task_at_end(detail::datum& which,
+                                                        bool is_read_then) const;
   /// Waits until the task has ended. @throws would_deadlock
   void wait_for(task_id const& task) const;
   /// Tells the checks that the host knows that these tasks have ended.

@@ -93,8 +93,8 @@ TEST_F(ExistingCode, StageOneMovesOneKernel) {
           cudaMemcpyAsync(y, threes.data(), n * sizeof(float), cudaMemcpyHostToDevice, stream));
       // recipe: a task after work of a stream
       check(cudaEventRecord(event, stream));
-      flotilla::ticket const done = rt.submit(axpy.over(n)(2.0f, from, to, n),
-                                              {.after = {flotilla::submit_event(rt, event)}});
+      flotilla::ticket const done =
+          rt.submit(axpy.over(n)(2.0f, from, to, n), {.after = {rt.submit(event)}});
       // end
 
       // recipe: work of a stream after a task
@@ -226,8 +226,7 @@ TEST_F(ExistingCode, ManyWaitingStreamsDoNotBlockTheirTasks) {
       for (int i = 0; i < streams; ++i) {
         cudaStream_t stream = nullptr;
         EXPECT_CUDART_OK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-        tasks.push_back(rt.submit(axpy.over(n)(0.0f, to, to, n),
-                                  {.after = {flotilla::submit_event(rt, event)}}));
+        tasks.push_back(rt.submit(axpy.over(n)(0.0f, to, to, n), {.after = {rt.submit(event)}}));
         flotilla::enqueue_wait(tasks.back(), stream);
         EXPECT_CUDART_OK(launch_put_state(i, stream));
       }

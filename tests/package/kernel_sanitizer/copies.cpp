@@ -19,7 +19,7 @@ int main(int, char** arguments) {
   auto memory = std::make_unique<std::vector<float>>(1000);
   std::span<float> const span{*memory};
   std::latch go{1};
-  auto const held = submit_host(rt, [&] { go.wait(); });
+  auto const held = rt.submit(flotilla::host_task([&] { go.wait(); }));
   if (!is_late) { memory.reset(); }
   auto const copy = is_up ? values.copy_from(span) : values.copy_to(span);
   auto const task = rt.submit(copy, {.after = {held}});

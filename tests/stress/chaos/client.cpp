@@ -173,11 +173,11 @@ void client::bulk_of_items() {
   auto counters = zeros(size, any_device());
   if (!counters) { return; }
   bool const repeatable = random_() % 2 == 0;
-  ticket const all = submit_bulk(rt_, count_.with_shape({1}, {1}), size,
-                                 [&](std::size_t i) {
-                                   return std::tuple{counters->span(), static_cast<word>(i)};
-                                 },
-                                 {.repeatable = repeatable});
+  ticket const all = rt_.submit(bulk(count_.with_shape({1}, {1}), size,
+                                     [&](std::size_t i) {
+                                       return std::tuple{counters->span(), static_cast<word>(i)};
+                                     }),
+                                {.repeatable = repeatable});
   ending const how = ending_of(all);
   auto const ran = read(*counters);
   if (!ran) { return; }

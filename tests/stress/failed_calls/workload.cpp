@@ -147,7 +147,7 @@ void workload::raise_tiles(flow& work, data<unsigned, 2>& of) {
         for (std::size_t c = 0; c < part.extents[1]; ++c) { ++part(r, c); }
       }
     };
-    expect(work.submit_host(uses(update(tile)), raise), "raise a tile");
+    expect(work.submit(uses(update(tile)), host_task(raise)), "raise a tile");
     expect(work.submit(uses(update(tile)), touch, {.device = on(i)}), "touch again");
   }
 }
@@ -254,7 +254,7 @@ void workload::streams() {
   auto& out = keep_long<values>(100, 0u);
   bool const recorded = stream_.record();
   ticket filled = rt_.submit(one.fill(1u));
-  ticket event = recorded ? submit_event(rt_, stream_.event()) : ticket{};
+  ticket event = recorded ? rt_.submit(stream_.event()) : ticket{};
   task_options after{.after = {filled}};
   if (recorded) { after.after.add(event); }
   ticket raised = rt_.submit(increments(one), after);

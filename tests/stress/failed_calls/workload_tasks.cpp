@@ -82,18 +82,18 @@ void workload::bulks() {
     auto& all = keep<buffer>(rt_, on(d), items * width);
     auto& out = keep_long<values>(items * width, 0u);
     ticket filled = rt_.submit(all.fill(1u));
-    ticket raised = submit_bulk(rt_, increment_.over(width), items,
-                                [&](std::size_t i) {
-                                  return std::tuple{all.data() + i * width, unsigned{width}};
-                                },
-                                {.device = on(d), .after = {filled}});
+    ticket raised = rt_.submit(bulk(increment_.over(width), items,
+                                    [&](std::size_t i) {
+                                      return std::tuple{all.data() + i * width, unsigned{width}};
+                                    }),
+                               {.device = on(d), .after = {filled}});
     std::vector<memory_op> down;
     for (std::size_t i = 0; i < items; ++i) {
       down.push_back(
           all.subspan(i * width, width).copy_to(std::span{out}.subspan(i * width, width)));
     }
     expect(std::move(filled), "fill for a bulk");
-    expect(submit_bulk(rt_, down, {.after = {raised}}), "bulk of copies",
+    expect(rt_.submit(bulk(down), {.after = {raised}}), "bulk of copies",
            [&out] { return std::count(out.begin(), out.end(), 2u) == std::ssize(out); });
     expect(std::move(raised), "bulk of launches");
   }
@@ -104,7 +104,7 @@ void workload::functions() {
   launch const nothing = program_.kernel<>("nothing").with_shape({1}, {1})();
   for (std::size_t d = 0; d < 2; ++d) {
     ticket called = rt_.submit([&calls](task_context&) { ++calls[0]; }, {.device = on(d)});
-    ticket hosted = submit_host(rt_, [&calls] { ++calls[1]; }, {.after = {called}});
+    ticket hosted = rt_.submit(host_task([&calls] { ++calls[1]; }), {.after = {called}});
     ticket timed = rt_.submit(
         nothing,
         {.device = on(d), .after = {hosted}, .deadline = std::chrono::steady_clock::now() + 60s});

@@ -95,7 +95,7 @@ void use_flow(runtime& rt) {
       retried([&] { tile.prefetch_to(device); });
     }
     retried([&] { flow.post(uses(reduce(sum)), nothing, {.device = device}); });
-    retried([&] { flow.post_host(uses(update(tiles(0, 0)), reduce(sum)), count); });
+    retried([&] { flow.post(uses(update(tiles(0, 0)), reduce(sum)), host_task(count)); });
   }
   view<int const, 2> const whole = retried([&] { return all.host(); });
   view<int const> const total = retried([&] { return sum.host(); });

@@ -199,10 +199,10 @@ TEST_P(NoRoom, WaitIdleWaitsForTheErrorsOfABulk) {
               int missed = 0;
               for (int round = 1; round <= 10; ++round) {
                 try {
-                  static_cast<void>(submit_bulk(rt, 20, [&](std::size_t i) {
+                  static_cast<void>(rt.submit(bulk(20, [&](std::size_t i) {
                     if (i == 4) { throw my_failure{}; }
                     return refused_launch(program);
-                  }));
+                  })));
                 } catch (my_failure const&) {}
                 rt.wait_idle();
                 missed += errors == round ? 0 : 1;

@@ -88,16 +88,20 @@ TEST_P(Mixed, BulksRunOnBothDevices) {
   host_buffer<word> counters{rt, items};
   std::fill(counters.begin(), counters.end(), 0u);
   for (word round = 1; round <= 4; ++round) {
-    submit_bulk(rt, program.add.over(1, 1), items, [&](std::size_t i) {
-      return std::tuple{counters.data() + i, 1u};
-    }).wait();
+    rt.submit(bulk(program.add.over(1, 1), items,
+                   [&](std::size_t i) {
+                     return std::tuple{counters.data() + i, 1u};
+                   }))
+        .wait();
     EXPECT_TRUE(std::all_of(counters.begin(), counters.end(), [&](word w) { return w == round; }));
   }
   for (device_ordinal const each : {here(), isolated()}) {
     device_word sum{rt, each};
-    submit_bulk(rt, program.add.over(1, 1), items, [&](std::size_t) {
-      return std::tuple{sum.buffer().span(), 1u};
-    }).wait();
+    rt.submit(bulk(program.add.over(1, 1), items,
+                   [&](std::size_t) {
+                     return std::tuple{sum.buffer().span(), 1u};
+                   }))
+        .wait();
     EXPECT_EQ(sum.read(), items);
   }
 }

@@ -59,9 +59,8 @@ TEST_F(KernelCopies, ABulkOfCopiesIsAFewGrids) {
   uploads all{rt, 300};
   testing::fail_call(upload_call, 1, driver_status::invalid_value);
   std::uint64_t const before = batches(rt);
-  submit_bulk(rt, all.count, [&](std::size_t i) {
-    return all.copy(static_cast<unsigned>(i));
-  }).wait();
+  rt.submit(bulk(all.count, [&](std::size_t i) { return all.copy(static_cast<unsigned>(i)); }))
+      .wait();
   EXPECT_LE(batches(rt) - before, 12u);
   testing::clear_faults();
   EXPECT_EQ(all.arrived(rt), all.all());

@@ -67,7 +67,7 @@ class EventSourceEnd : public guest_test {
     std::optional<held_word> head{*rt};
     ticket const held = rt->submit(head->launch_of(*program));
     // A host task, because a launch behind a launch can no longer be cancelled.
-    ticket const parked = submit_host(*rt, [] {}, {.after = {held}, .stop = stop.get_token()});
+    ticket const parked = rt->submit(host_task([] {}), {.after = {held}, .stop = stop.get_token()});
     ASSERT_TRUE(pumping(*rt, [&] { return head->started(); }));
     rt->pump();  // lowers the signal, so that the end of the task raises it
     std::jthread const other{[&] {

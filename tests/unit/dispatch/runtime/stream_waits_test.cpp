@@ -34,7 +34,7 @@ TEST_F(StreamWaits, WithoutAFlagTheCallWaitsForTheLaunch) {
   runtime rt{make_runtime({.devices = "cpu:1", .workers = 1}, {.stream_wait_flags = 1})};
   test_program const program{rt};
   auto const submit = [&] {
-    return rt.submit(program.nothing.with_shape({1}, {1})(), {.after = {submit_event(rt, event)}});
+    return rt.submit(program.nothing.with_shape({1}, {1})(), {.after = {rt.submit(event)}});
   };
   ticket const first = submit();
   ticket const second = submit();
@@ -70,7 +70,7 @@ TEST_F(StreamWaits, StreamsContinueWhenTheRuntimeIsPoisoned) {
     runtime rt{{.devices = "cpu:1", .workers = workers}};
     test_program const program{rt};
     ticket const task =
-        rt.submit(program.nothing.with_shape({1}, {1})(), {.after = {submit_event(rt, event)}});
+        rt.submit(program.nothing.with_shape({1}, {1})(), {.after = {rt.submit(event)}});
     enqueue_wait(task, stream);
     app.write(stream, 7);
     inside(rt).waits.with().shared.faults.note_out_of_memory();
