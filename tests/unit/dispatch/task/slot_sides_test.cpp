@@ -9,6 +9,8 @@
 #include <sys/mman.h>
 
 #include <cstdint>
+#include <memory>
+#include <stop_token>
 #include <thread>
 #include <vector>
 
@@ -38,6 +40,23 @@ TEST(SlotSides, ObjectsHaveTheirDefaultValues) {
     sides[i].more_dependencies.push_back({});  // freed by the destructor, or leaks
   }
   for (std::uint32_t i = 0; i < window; ++i) { EXPECT_EQ(sides[i].first_unstarted, i + 1); }
+}
+
+// requirement: the objects of a used block are destroyed with the window. So a stop token no longer
+// reaches tasks of a runtime that has ended
+TEST(SlotSides, UsedObjectsAreDestroyed) {
+  std::stop_source source;
+  int calls = 0;
+  auto const count = [](void* counted, slot_address, std::uint64_t) noexcept {
+    ++*static_cast<int*>(counted);
+  };
+  {
+    slot_sides sides{3 * 32};
+    sides[40].watch = std::make_unique<task_watch>();
+    sides[40].watch->stop.emplace(source.get_token(), stop_request{count, &calls, 40, 1});
+  }
+  source.request_stop();
+  EXPECT_EQ(calls, 0);
 }
 
 // requirement: objects that nobody uses take no memory
