@@ -52,6 +52,17 @@ TEST_F(Lane, HasSeveralNumbersForWhatWritesSeveral) {
   lane_.drop();
 }
 
+// requirement: a batch that is begun before the last one was committed is launched together with it
+TEST_F(Lane, NotesWhichBatchesAreLaunchedTogether) {
+  EXPECT_FALSE(lane_.begin().joined);
+  EXPECT_TRUE(lane_.begin().joined);
+  lane_.commit();
+  EXPECT_FALSE(lane_.begin().joined);
+  lane_.cancel();
+  page_.raise(1, lane_.last_number());
+  for (; lane_.done() != nullptr; lane_.drop()) {}
+}
+
 // requirement: a batch runs beside the next one only if that was said of this batch
 TEST_F(Lane, ForgetsWhatRanBeside) {
   lane::batch const& beside = lane_.begin();
