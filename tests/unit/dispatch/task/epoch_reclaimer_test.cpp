@@ -80,15 +80,6 @@ TEST(EpochReclaimer, GivesOnlyWhatIsAcceptable) {
   EXPECT_EQ(got, (std::vector<std::uint64_t>{0, 2, 4}));
 }
 
-// requirement: tasks that are submitted after `close_epoch` have a later epoch
-TEST(EpochReclaimer, ClosesEpochsInOrder) {
-  epoch_reclaimer reclaimer;
-  std::uint64_t const before = reclaimer.epoch();
-  EXPECT_EQ(reclaimer.close_epoch(), before);
-  EXPECT_EQ(reclaimer.epoch(), before + 1);
-  EXPECT_TRUE(reclaimer.empty());
-}
-
 // requirement: an item for which room was kept is retired without memory, and room that is not
 // kept goes back
 TEST(EpochReclaimer, RetiresIntoRoomThatWasKept) {
