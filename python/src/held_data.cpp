@@ -115,7 +115,7 @@ py_data held_data::make_tile(datum_pointer state, layout of, std::size_t index) 
   // Tiles can be parts of the memory from which the data were made, so each of them keeps it.
   if (memory_.buffer != nullptr) { memory_.buffer->begin_export(); }
   std::string const name = label_.empty() ? "" : label_ + "[" + std::to_string(index) + "]";
-  return add(flow_, std::move(state), std::move(of), memory_, name);
+  return {std::make_shared<held_data>(flow_, std::move(state), std::move(of), memory_, name)};
 }
 
 bool held_data::free() noexcept {

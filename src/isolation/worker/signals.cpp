@@ -3,6 +3,7 @@
 #include "isolation/worker/signals.hpp"
 
 #include <csignal>
+#include <initializer_list>
 
 namespace flotilla::isolated {
 

@@ -46,7 +46,7 @@ TEST_F(PostedErrors, AwaitTheReportFromTheFirstPostedTask) {
   EXPECT_TRUE(errors_.awaits_poison());
   errors_.expect();
   EXPECT_TRUE(errors_.awaits_poison());
-  errors_.report_poison(why_);
+  errors_.report_poison(why_, false);
   EXPECT_FALSE(errors_.awaits_poison());
 }
 
@@ -55,17 +55,24 @@ TEST_F(PostedErrors, ReportOnceIfAPostedTaskIsOpen) {
   open(false);
   open(true);
   open(false);
-  errors_.report_poison(why_);
+  errors_.report_poison(why_, false);
   EXPECT_EQ(handled(), 1);
-  errors_.report_poison(why_);
+  errors_.report_poison(why_, false);
   EXPECT_EQ(handled(), 1);
 }
 
 // requirement: errors of tasks that have tickets are not reported
 TEST_F(PostedErrors, AreNotReportedWithoutAPostedTask) {
   open(false);
-  errors_.report_poison(why_);
+  errors_.report_poison(why_, false);
   EXPECT_EQ(handled(), 0);
+}
+
+// requirement: a bulk without a ticket counts as a posted task
+TEST_F(PostedErrors, ReportOnceIfABulkIsOpen) {
+  open(false);
+  errors_.report_poison(why_, true);
+  EXPECT_EQ(handled(), 1);
 }
 
 }  // namespace
