@@ -116,11 +116,11 @@ def test_end_brings_contents_back_to_the_array(flow, saxpy, writes_back, in_bloc
 # requirement: the end of the runtime ends data that still exist
 def test_end_of_the_runtime_brings_contents_back(image, capfd):
     array = np.zeros(1 << 10, np.float32)
-    with fl.Runtime() as rt:
+    with fl.Runtime("cpu:2") as rt:
+        saxpy = rt.load(cpu=image).kernel("saxpy", "float a, float const* x, float* y, int n")
         flow = fl.Flow(rt)
-        x = flow.data(array)
-        flow.post(rt.load(image).kernel("saxpy").over(1 << 10), 2.0, ones(1 << 10), fl.update(x),
-                  1 << 10)
+        more, x = flow.data(ones(1 << 10)), flow.data(array)
+        flow.post(saxpy.over(1 << 10), 2.0, fl.read(more), fl.update(x), 1 << 10)
     assert (array == 2).all() and x.closed
     assert "not written back" not in capfd.readouterr().err
 

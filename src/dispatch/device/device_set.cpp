@@ -35,6 +35,19 @@ bool device_set::collect_if_free(device_driver& device) const {
   return device.retire();
 }
 
+bool device_set::read_if_free(device_driver const& device,
+                              std::function<void()> const& read) const {
+  if (device.gate().held_by_this_thread()) {  // inside a callable
+    read();
+    return true;
+  }
+  std::optional<context::lease> lease = device.gate().try_take();
+  if (!lease) { return false; }
+  lease_guard const guard{*this, device, std::move(*lease)};
+  read();
+  return true;
+}
+
 bool device_set::collect_all() const {
   bool moved = false;
   for (auto const& device : devices_) {

@@ -47,6 +47,9 @@ class device_set {
   /// If the lease of the device is free, ends the tasks of its completed batches. Starts no tasks.
   /// @return whether any batch was completed.
   bool collect_if_free(device_driver& device) const;
+  /// Calls `read` while this thread has the lease of the device, so that no launched task of the
+  /// device ends meanwhile. @return false if another thread has the lease, and nothing was called.
+  bool read_if_free(device_driver const& device, std::function<void()> const& read) const;
   /// Calls `collect_if_free` for every device with batches in flight. @return whether any batch was
   /// completed.
   bool collect_all() const;

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <exception>
 #include <string>
+#include <utility>
 
 #include "base/log.hpp"
 #include "dispatch/recording/replayed_part.hpp"
@@ -24,8 +26,9 @@ std::intmax_t milliseconds_of(stuck_devices::clock::duration time) noexcept {
 }  // namespace
 
 void stuck_devices::add(lane_set const& lanes, stream_health& streams,
-                        context::context_handle const& context, clock::duration limit) {
-  devices_.emplace_back(lanes, streams, context, limit);
+                        context::context_handle const& context, clock::duration limit,
+                        slot_reader with_slots) {
+  devices_.emplace_back(lanes, streams, context, limit, std::move(with_slots));
   if (limit == clock::duration::zero()) { return; }
   min_limit_ = is_active() ? std::min(min_limit_, limit) : limit;
 }
@@ -57,6 +60,7 @@ void stuck_devices::look_at(watched_device& device, clock::time_point now) noexc
   bool const is_isolated = lost_.is_isolated(device.lanes.device());
   bool is_stuck = false;
   end_mark longest;
+  batch_tasks tasks_of_longest;
   clock::duration time = device.limit;
   for (unsigned i = 0; i < lane_layout::all_lanes; ++i) {
     seen_batch& seen = device.oldest[i];
@@ -64,25 +68,45 @@ void stuck_devices::look_at(watched_device& device, clock::time_point now) noexc
     std::uint64_t const number = oldest.valid() ? oldest.number() : lane::no_number;
     if (number != seen.number) { seen = {number, now}; }
     if (number == lane::no_number || now - seen.since < device.limit) { continue; }
-    if (!is_isolated && end_unreported(device, oldest)) { continue; }
-    if (is_ahead_of_others(oldest)) { continue; }
+    std::optional<batch_tasks> tasks = tasks_of(device, oldest);
+    // Usually the thread that drives the device ends the batch soon. But it may be inside a call of
+    // the driver that waits for the stuck work.
+    if (!tasks && now - seen.since < 2 * device.limit) { continue; }
+    if (!tasks) { tasks.emplace(); }
+    if (!is_isolated && end_unreported(device, oldest, *tasks)) { continue; }
+    if (tasks->is_ahead) { continue; }
     is_stuck = true;
     if (now - seen.since < time) { continue; }
     longest = oldest;
+    tasks_of_longest = std::move(*tasks);
     time = now - seen.since;
   }
   if (is_isolated) {
-    if (is_stuck) { end_worker(device, longest, time); }
+    if (is_stuck) { end_worker(device, longest, tasks_of_longest, time); }
     return;
   }
   if (is_stuck == device.is_stuck.load(std::memory_order_relaxed)) { return; }
   device.is_stuck.store(is_stuck, std::memory_order_relaxed);
   if (is_stuck) {
     count_.fetch_add(1, std::memory_order_relaxed);
-    report(device, longest, time);
+    report(device, tasks_of_longest, time);
   } else {
     count_.fetch_sub(1, std::memory_order_relaxed);
   }
+}
+
+std::optional<stuck_devices::batch_tasks> stuck_devices::tasks_of(watched_device const& device,
+                                                                  end_mark oldest) const noexcept {
+  std::optional<batch_tasks> tasks;
+  try {
+    static_cast<void>(device.with_slots([&] {
+      if (device.lanes[oldest.lane()].oldest_number() != oldest.number()) { return; }
+      tasks.emplace();
+      tasks->is_ahead = is_ahead_of_others(oldest);
+      tasks->text = tasks_at(device, oldest);
+    }));
+  } catch (std::exception const&) {}  // no memory for the text
+  return tasks;
 }
 
 bool stuck_devices::is_ahead_of_others(end_mark oldest) const {
@@ -91,7 +115,6 @@ bool stuck_devices::is_ahead_of_others(end_mark oldest) const {
     slot& one = tasks_.at(task);
     if (one.end.load(std::memory_order_acquire) != oldest.word) { return true; }
     if (one.kind != task_kind::recorded) { return false; }
-    // The task may end during this call, so its part may already be gone.
     auto const part = recordings_.get(held_in<replayed_part>(one).part);
     replay_group const* const group = part == nullptr ? nullptr : part->group();
     is_ahead = group != nullptr && group->is_ahead(part->number_in_group());
@@ -114,7 +137,7 @@ std::string stuck_devices::tasks_at(watched_device const& device, end_mark stuck
   return tasks.empty() ? "no task of this runtime" : tasks;
 }
 
-void stuck_devices::end_worker(watched_device& device, end_mark stuck,
+void stuck_devices::end_worker(watched_device& device, end_mark stuck, batch_tasks const& tasks,
                                clock::duration time) noexcept {
   unsigned const index = device.lanes.device();
   // The work on the successor counts from its own beginning.
@@ -125,18 +148,13 @@ void stuck_devices::end_worker(watched_device& device, end_mark stuck,
     base::log_format(log_level::error,
                      "%s is stuck: work that was launched there has not ended for %jd ms "
                      "(runtime_options::stuck_after): %s. Its worker process is ended and replaced",
-                     device.context.subject().c_str(), milliseconds_of(time),
-                     tasks_at(device, stuck).c_str());
+                     device.context.subject().c_str(), milliseconds_of(time), tasks.text.c_str());
   } catch (...) { base::log(log_level::error, "an isolated device is stuck"); }  // no memory
   lost_.kill(index);
 }
 
-bool stuck_devices::end_unreported(watched_device& device, end_mark oldest) const noexcept {
-  // Before the number is there, because the tasks may end at once then.
-  std::string tasks;
-  try {
-    tasks = tasks_at(device, oldest);
-  } catch (...) { tasks = "unknown tasks"; }  // no memory
+bool stuck_devices::end_unreported(watched_device& device, end_mark oldest,
+                                   batch_tasks const& tasks) noexcept {
   auto const was_lost = device.streams.replace_lost_number(oldest.lane(), oldest.number());
   if (!was_lost) { return true; }  // another thread asks the streams: look again later
   if (!*was_lost) { return false; }
@@ -144,20 +162,20 @@ bool stuck_devices::end_unreported(watched_device& device, end_mark oldest) cons
     base::log_format(log_level::warning,
                      "%s did not report that this work ended: %s. Its stream is empty, so the work "
                      "counts as ended",
-                     device.context.subject().c_str(), tasks.c_str());
+                     device.context.subject().c_str(), tasks.text.c_str());
   } catch (...) { base::log(log_level::warning, "the end of a batch was not reported"); }
   return true;
 }
 
-void stuck_devices::report(watched_device const& device, end_mark stuck,
-                           clock::duration time) const noexcept {
+void stuck_devices::report(watched_device const& device, batch_tasks const& tasks,
+                           clock::duration time) noexcept {
   try {
     base::log_format(
         log_level::error,
         "%s is stuck: work that was launched there has not ended for %jd ms "
         "(runtime_options::stuck_after): %s. Nothing in this process can stop a running "
         "kernel. Until it ends, tasks that name no device go to other devices",
-        device.context.subject().c_str(), milliseconds_of(time), tasks_at(device, stuck).c_str());
+        device.context.subject().c_str(), milliseconds_of(time), tasks.text.c_str());
   } catch (...) { base::log(log_level::error, "a device is stuck"); }  // no memory
 }
 

@@ -8,8 +8,11 @@
 #include <chrono>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "context/context_handle.hpp"
 #include "dispatch/fault/lost_devices.hpp"
@@ -34,10 +37,13 @@ class stuck_devices {
   stuck_devices(task_table const& tasks, completion_board const& board, task_text const& text,
                 recorded_parts const& recordings, lost_devices& lost)
       : tasks_(tasks), board_(board), text_(text), recordings_(recordings), lost_(lost) {}
+  /// Calls read() while no launched task of a device ends, so that its slot can be read.
+  /// @return false if that is impossible now. Then nothing was called.
+  using slot_reader = std::function<bool(std::function<void()> const& read)>;
   /// Adds the next device. Call it only while the runtime starts.
   /// @param limit  A batch that is the oldest of its lane for longer is stuck. Zero: never.
   void add(lane_set const& lanes, stream_health& streams, context::context_handle const& context,
-           clock::duration limit);
+           clock::duration limit, slot_reader with_slots);
 
   [[nodiscard]] bool is_active() const noexcept { return min_limit_ > clock::duration::zero(); }
   /// The interval at which a thread should call `look`.
@@ -63,29 +69,43 @@ class stuck_devices {
   };
   struct watched_device {
     watched_device(lane_set const& of, stream_health& with, context::context_handle const& where,
-                   clock::duration after) noexcept
-        : lanes(of), streams(with), context(where), limit(after) {}
+                   clock::duration after, slot_reader reader) noexcept
+        : lanes(of), streams(with), context(where), limit(after), with_slots(std::move(reader)) {}
     lane_set const& lanes;
     stream_health& streams;
     context::context_handle const& context;
     clock::duration const limit;
+    slot_reader const with_slots;
     std::array<seen_batch, lane_layout::all_lanes> oldest;  // by lane; guarded by looking_
     std::atomic<bool> is_stuck{false};                      // written with looking_ locked
   };
 
+  /// What the slots of a batch say.
+  struct batch_tasks {
+    std::string text = "tasks that are unknown, because a thread is inside a call for the device";
+    bool is_ahead = false;  // see is_ahead_of_others
+  };
+
   void look_at(watched_device& device, clock::time_point now) noexcept;
+  /// Reads the slots of a batch. Empty if they cannot be read now, or the batch has ended.
+  [[nodiscard]] std::optional<batch_tasks> tasks_of(watched_device const& device,
+                                                    end_mark oldest) const noexcept;
   /// Returns the end mark of the lane's oldest batch in flight, or an invalid mark.
   [[nodiscard]] end_mark oldest_of(lane_set const& lanes, unsigned index) const noexcept;
+  /// Call these two in watched_device::with_slots.
   [[nodiscard]] std::string tasks_at(watched_device const& device, end_mark stuck) const;
   /// Returns whether the batch is a part of a replay that has come farther than another part. Then
   /// it waits, or will wait, for the device of that part.
   [[nodiscard]] bool is_ahead_of_others(end_mark oldest) const;
   /// Ends the worker process of an isolated device that is stuck, unless it is lost already.
-  void end_worker(watched_device& device, end_mark stuck, clock::duration time) noexcept;
-  void report(watched_device const& device, end_mark stuck, clock::duration time) const noexcept;
+  void end_worker(watched_device& device, end_mark stuck, batch_tasks const& tasks,
+                  clock::duration time) noexcept;
+  static void report(watched_device const& device, batch_tasks const& tasks,
+                     clock::duration time) noexcept;
   /// Ends a batch whose completion number was lost.
   /// @return false if it was not, so the device is stuck
-  [[nodiscard]] bool end_unreported(watched_device& device, end_mark oldest) const noexcept;
+  [[nodiscard]] static bool end_unreported(watched_device& device, end_mark oldest,
+                                           batch_tasks const& tasks) noexcept;
 
   clock::duration min_limit_{0};  // of all devices that have a limit; zero if none has one
   task_table const& tasks_;

@@ -3,6 +3,7 @@
 #include "dispatch/runtime/runtime_state.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "base/process_end.hpp"
@@ -223,7 +224,10 @@ void runtime_state::add_device(unsigned index) {
     throw;
   }
   faults_.add(devices[index].streams(), own.context);
-  stuck_.add(devices[index].lanes(), devices[index].streams(), own.context, stuck_after);
+  stuck_.add(devices[index].lanes(), devices[index].streams(), own.context, stuck_after,
+             [this, index](std::function<void()> const& read) {
+               return devices.read_if_free(devices[index], read);
+             });
   if (index == host_device_) { stream_waits.create(); }
   policies.add(*own.context.effective().schedule);
 }
