@@ -68,12 +68,15 @@ void stuck_devices::look_at(watched_device& device, clock::time_point now) noexc
     std::uint64_t const number = oldest.valid() ? oldest.number() : lane::no_number;
     if (number != seen.number) { seen = {number, now}; }
     if (number == lane::no_number || now - seen.since < device.limit) { continue; }
+    // If a look has no answer, the device stays as it is: if it were not stuck for a moment, tasks
+    // would go there.
+    bool const was_stuck = device.is_stuck.load(std::memory_order_relaxed);
     std::optional<batch_tasks> tasks = tasks_of(device, oldest);
     // Usually the thread that drives the device ends the batch soon. But it may be inside a call of
     // the driver that waits for the stuck work.
-    if (!tasks && now - seen.since < 2 * device.limit) { continue; }
+    if (!tasks && !was_stuck && now - seen.since < 2 * device.limit) { continue; }
     if (!tasks) { tasks.emplace(); }
-    if (!is_isolated && end_unreported(device, oldest, *tasks)) { continue; }
+    if (!is_isolated && end_unreported(device, oldest, *tasks).value_or(!was_stuck)) { continue; }
     if (tasks->is_ahead) { continue; }
     is_stuck = true;
     if (now - seen.since < time) { continue; }
@@ -153,11 +156,10 @@ void stuck_devices::end_worker(watched_device& device, end_mark stuck, batch_tas
   lost_.kill(index);
 }
 
-bool stuck_devices::end_unreported(watched_device& device, end_mark oldest,
-                                   batch_tasks const& tasks) noexcept {
+std::optional<bool> stuck_devices::end_unreported(watched_device& device, end_mark oldest,
+                                                  batch_tasks const& tasks) noexcept {
   auto const was_lost = device.streams.replace_lost_number(oldest.lane(), oldest.number());
-  if (!was_lost) { return true; }  // another thread asks the streams: look again later
-  if (!*was_lost) { return false; }
+  if (!was_lost || !*was_lost) { return was_lost; }
   try {
     base::log_format(log_level::warning,
                      "%s did not report that this work ended: %s. Its stream is empty, so the work "

@@ -103,9 +103,9 @@ class stuck_devices {
   static void report(watched_device const& device, batch_tasks const& tasks,
                      clock::duration time) noexcept;
   /// Ends a batch whose completion number was lost.
-  /// @return false if it was not, so the device is stuck
-  [[nodiscard]] static bool end_unreported(watched_device& device, end_mark oldest,
-                                           batch_tasks const& tasks) noexcept;
+  /// @return false if it was not, so the device is stuck; empty if another thread asks the streams
+  [[nodiscard]] static std::optional<bool> end_unreported(watched_device& device, end_mark oldest,
+                                                          batch_tasks const& tasks) noexcept;
 
   clock::duration min_limit_{0};  // of all devices that have a limit; zero if none has one
   task_table const& tasks_;
