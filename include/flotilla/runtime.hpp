@@ -236,6 +236,7 @@ class FLOTILLA_EXPORT runtime {
   [[nodiscard]] memory_info memory(device_ordinal device) const;
 
   /// Returns the counters of a device. The call also retires ended tasks, so that these tasks are
+  /// counted, unless another thread drives the device just now. After wait_idle, all tasks are
   /// counted. The call never blocks and runs no callable.
   [[nodiscard]] device_counters counters(device_ordinal device) const;
   /// Returns one entry for each worker that has run, in the order of the workers' first runs. The

@@ -97,7 +97,9 @@ struct runtime_options {
   std::chrono::milliseconds report_waits_longer_than{10'000};
   /// If work that was launched on a device does not end for so long, the device is stuck: see
   /// device_health. The runtime prints the tasks on stderr. A thread of the runtime looks at the
-  /// devices eight times in this time, but at most every millisecond and at least every second.
+  /// devices eight times in this time, but at most every millisecond and at least every second. If
+  /// another thread is inside a call of the driver for the device, it takes twice the time until
+  /// the device counts as stuck, and the report has no tasks.
   /// Zero: no device is ever stuck. Must not be negative. If an isolated device is stuck, its
   /// worker process is ended and replaced: see device_fault. If empty, the setting "stuck_after" of
   /// each device applies, which the environment variable FLOTILLA_STUCK_AFTER can set. The default

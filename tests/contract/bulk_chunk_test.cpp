@@ -53,6 +53,7 @@ TEST_P(BulkChunks, AFewGridsForManyItems) {
   counting const kernel = count();
   device_buffer<word> counters = zeros(1, last());
   std::uint64_t rounds = 0;
+  rt().wait_idle();  // a task is counted when a thread has ended it, after a wait may have returned
   std::uint64_t const before = rt().counters(last()).tasks;
   EXPECT_TRUE(needs_few_batches(2, [&] {
     ++rounds;
@@ -62,6 +63,7 @@ TEST_P(BulkChunks, AFewGridsForManyItems) {
                      }))
         .wait();
   }));
+  rt().wait_idle();
   EXPECT_EQ(rt().counters(last()).tasks, before + 1000 * rounds);
   EXPECT_EQ(read(counters)[0], 1000 * rounds);
 }

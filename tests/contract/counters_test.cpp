@@ -4,10 +4,12 @@
 // The counters of a runtime.
 
 #include <atomic>
+#include <cstdint>
 #include <stdexcept>
 #include <thread>
 
 #include "support/contract_test.hpp"
+#include "support/scale.hpp"
 
 namespace flotilla::test {
 namespace {
@@ -39,6 +41,17 @@ TEST_P(Counters, TasksFailuresAndCallablesAreCountedPerDevice) {
     EXPECT_LE(after.batches - before.batches, 12u);
     EXPECT_GE(after.pushes - before.pushes, 1u);
     EXPECT_EQ(after.pulled, before.pulled);
+  }
+}
+
+// requirement: after wait_idle, all tasks are counted
+TEST_P(Counters, AnIdleRuntimeHasCountedEveryTask) {
+  launch const nothing = program().nothing.with_shape({1}, {1})();
+  std::uint64_t const before = rt().counters(last()).tasks;
+  for (std::uint64_t i = 1; i <= scaled(5000, 500); ++i) {
+    rt().post(nothing, {.device = last()});
+    rt().wait_idle();
+    ASSERT_EQ(rt().counters(last()).tasks, before + i);
   }
 }
 

@@ -126,7 +126,9 @@ FLOTILLA_C_EXPORT flotilla_status flotilla_data_to_host(flotilla_data data, int 
 enum { FLOTILLA_HOST = -2 };
 
 /** Says whether the end of data copies the newest contents to the memory of the host from which they
- * were made, and waits for that. It does, unless `on` is 0. Has no effect on other data. */
+ * were made, and waits for that. It does, unless `on` is 0. Has no effect on other data.
+ * @return FLOTILLA_INVALID_ARGUMENT  The data are a token.
+ * Blocks: never. */
 FLOTILLA_C_EXPORT flotilla_status flotilla_data_set_write_back(flotilla_data data, int on);
 
 /** Starts to copy data to a place, if the copy there is not valid. Does not wait for the copy.

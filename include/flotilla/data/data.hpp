@@ -174,6 +174,8 @@ class data {
 
   /// Says whether the destructor copies the newest contents to the memory of the host from which
   /// the data were made. It does, unless this is switched off. Has no effect on other data.
+  /// @throws used_after_fork
+  /// Blocks  never. Cost: a lock.
   void set_write_back(bool on) { detail::set_write_back(*checked(), on); }
 
   [[nodiscard]] bool valid() const noexcept { return state_ != nullptr; }

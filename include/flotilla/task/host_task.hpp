@@ -63,7 +63,7 @@ struct host_function final : continuation {
 /// What a runtime and a flow do with a host task.
 struct host_access {
   template <class F>
-  [[nodiscard]] static std::unique_ptr<continuation> function_of(F&& call) {
+  [[nodiscard]] static std::unique_ptr<continuation> function_of(F call) {
     return std::make_unique<host_function<F>>(std::move(call));
   }
   /// Takes the function out of a host task. @throws invalid_argument  It is empty.

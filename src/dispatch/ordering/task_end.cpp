@@ -143,6 +143,8 @@ std::uint32_t task_end::end_batch(unsigned device, priority_level level,
   // The prefetch distance in tasks. Other cores have written the slots, so the slots are not in
   // this core's cache.
   constexpr std::size_t prefetched = 8;
+  // Before any generation changes, so that an idle runtime has counted all tasks.
+  base::add(counts_[device].ended, tasks.size());
   std::uint32_t shared = 0;
   std::int64_t left = 0;  // number of these tasks whose ticket still exists
   run_of_items items;
@@ -165,7 +167,6 @@ std::uint32_t task_end::end_batch(unsigned device, priority_level level,
   if (left != 0) {
     parts_.tickets.take(static_cast<std::uint32_t>(context::this_thread_token()), left);
   }
-  base::add(counts_[device].ended, tasks.size());
   if (shared != 0) { parts_.shared.share(device).release(level, shared); }
   if (items.size != 0) { arrive(*items.which, items.size); }
   return shared;
