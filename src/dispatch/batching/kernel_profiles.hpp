@@ -16,8 +16,10 @@ namespace flotilla::dispatch {
 /// Threads: only the holder of the device's lease.
 class kernel_profiles {
  public:
-  kernel_profiles(kernel_table const& kernels, unsigned device)
+  /// @param kernel_ns  If not 0, all kernels run for so long, and none is measured.
+  kernel_profiles(kernel_table const& kernels, unsigned device, float kernel_ns)
       : kernels_(kernels), device_(device), profiles_(builtin_index::count) {
+    if (kernel_ns != 0) { first_.fix(kernel_ns, shape_for(kernel_ns)); }
     for (kernel_profile& of_copies : profiles_) {
       float const copy_ns = copy_kernels::length_ns(0);
       batch_shape shape = shape_for(copy_ns);
@@ -28,7 +30,7 @@ class kernel_profiles {
 
   /// Returns the profile of a kernel, by its index in the kernel table.
   [[nodiscard]] kernel_profile& of(std::uint32_t kernel) {
-    if (kernel >= profiles_.size()) { profiles_.resize(kernels_.kernels.size()); }
+    if (kernel >= profiles_.size()) { profiles_.resize(kernels_.kernels.size(), first_); }
     return profiles_[kernel];
   }
   /// Stores when the kernel was last launched, for the report of a fault.
@@ -46,6 +48,7 @@ class kernel_profiles {
  private:
   kernel_table const& kernels_;
   unsigned const device_;
+  kernel_profile first_;  // of a kernel that was not launched
   std::vector<kernel_profile> profiles_;
 };
 

@@ -45,7 +45,7 @@ device_driver::device_driver(parts const& with)
                 grids_.records()}),
       chunk_launcher_({with.own.context, with.shared.tasks, with.shared.kernels, lanes_, launcher_,
                        grid_limits_}),
-      profiles_(with.shared.kernels, with.index),
+      profiles_(with.shared.kernels, with.index, with.shared.tuned.kernel_ns),
       sampler_({with.own.context, page_, lanes_, profiles_, with.shared.trace}),
       batch_lanes_({lanes_, waves_, profiles_, grid_policy_}),
       batches_({with.shared.tasks, with.shared.order, lanes_, launcher_, grid_policy_, waves_,

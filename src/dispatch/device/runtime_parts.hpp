@@ -44,6 +44,9 @@ struct tuning {
   std::chrono::microseconds device_wait_turnover{100};
   // A launch that fills the device for so long goes alone (see batcher::loses_in_batch).
   float filling_launch_ns = 10'000;
+  // If not 0, every kernel is taken to run for so long, and none is measured. On a busy machine, a
+  // measured kernel of a CPU device can seem much longer than it is.
+  float kernel_ns = 0;
   // When dependent tasks share an ordered grid (see grid_run). The environment variable
   // FLOTILLA_ORDERED_GRIDS replaces this value.
   order_use ordered_grids = order_use::by_device;
