@@ -24,9 +24,13 @@
 #
 # TYPES     Headers that define types of kernel parameters, for the handles. The generated header
 #           includes them, so the host compiler must be able to compile them. A header is a path
-#           relative to the current source folder, or a name for `#include <…>`. A kernel with a
-#           type that the host compiler does not know gets no handle: program::kernel(image.name) does
-#           not compile, and the error says so. flotilla::task_status and flotilla::view need no TYPES.
+#           relative to the current source folder, or a name for `#include <…>`. The types of
+#           parameters are copied as the source writes them, so an alias and a using-declaration of
+#           the source are not known either. A kernel with a type that the host compiler does not
+#           know gets no handle: program::kernel(image.name) does not compile, and the generated
+#           header names the type. flotilla::task_status and flotilla::view need no TYPES, but the
+#           source must include <flotilla/data/view.hpp> to use views. For float4 and other vector
+#           types of CUDA: TYPES flotilla/kernel_language/vector_types.hpp.
 # GPU_ONLY  Only nvcc compiles the files. So they may use all of CUDA: half, tensor cores, CUB,
 #           cooperative groups, clusters, inline PTX, extern __shared__. On CPU devices the program
 #           loads, and program::kernel throws gpu_only_kernel. The option applies to all files of

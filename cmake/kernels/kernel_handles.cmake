@@ -49,6 +49,7 @@ function(flotilla_write_header kernels typed untyped)
         list(APPEND good "${kernel}")
       else()
         list(APPEND bad "${kernel}")
+        string(REGEX MATCH "error: [^\n]*" why_${kernel} "${works_output}")
       endif()
     endforeach()
   endif()
@@ -60,8 +61,10 @@ function(flotilla_write_header kernels typed untyped)
   endforeach()
   foreach(kernel IN LISTS bad)
     string(APPEND members
-      "  // ${kernel}(${parameters_of_${kernel}}): the host compiler does not know a type. Name a\n"
-      "  // header that defines it with the option TYPES of flotilla_add_kernels.\n"
+      "  // ${kernel}(${parameters_of_${kernel}}):\n"
+      "  // ${why_${kernel}}\n"
+      "  // Write the type with its namespace, or name the header that defines it with the option\n"
+      "  // TYPES of flotilla_add_kernels.\n"
       "  static constexpr flotilla::kernel_without_handle ${kernel}{\"${kernel}\"};\n")
   endforeach()
   set(devices "GPUs and CPU devices")

@@ -51,7 +51,6 @@
 #include <flotilla/settings/settings_report.hpp>
 #include <flotilla/task/bulk.hpp>
 #include <flotilla/task/callable.hpp>
-#include <flotilla/task/completion.hpp>
 #include <flotilla/task/dependency_list.hpp>
 #include <flotilla/task/event_fd.hpp>
 #include <flotilla/task/executor.hpp>
@@ -63,5 +62,6 @@
 #include <flotilla/task/task_id.hpp>
 #include <flotilla/task/task_options.hpp>
 #include <flotilla/task/ticket.hpp>
+#include <flotilla/task/wait_any.hpp>
 #include <flotilla/trace.hpp>
 #include <flotilla/version.hpp>

@@ -31,11 +31,11 @@
 #include <flotilla/runtime_options.hpp>
 #include <flotilla/settings/settings_report.hpp>
 #include <flotilla/task/callable.hpp>
-#include <flotilla/task/completion.hpp>
 #include <flotilla/task/dependency_list.hpp>
 #include <flotilla/task/host_task.hpp>
 #include <flotilla/task/task_options.hpp>
 #include <flotilla/task/ticket.hpp>
+#include <flotilla/task/wait_any.hpp>
 
 namespace flotilla {
 inline namespace v0_1 {
@@ -156,6 +156,8 @@ class FLOTILLA_EXPORT runtime {
     detail::submit_work(*impl_, std::forward<W>(what), options, detail::if_full::wait, &made);
     return made;
   }
+  template <detail::not_work W>
+  ticket submit(W&&, auto const&...) = delete;  // `what` must be work, as above; data need a flow
 
   /// Does the same as `submit`, except if the window is full. In that case it submits nothing and
   /// returns an empty optional at once. A `callable` or host_task then stays unchanged; a function
@@ -174,6 +176,8 @@ class FLOTILLA_EXPORT runtime {
     }
     return made;
   }
+  template <detail::not_work W>
+  std::optional<ticket> try_submit(W&&, auto const&...) = delete;  // see submit
 
   /// Does the same as `submit`, but without a ticket. If the task fails,
   /// `runtime_options::on_error` gets the error. `wait_idle` and the destructor wait for the task.
@@ -186,6 +190,8 @@ class FLOTILLA_EXPORT runtime {
       W&& what, detail::options_of<W> const& options = detail::default_options_of<W>()) {
     detail::submit_work(*impl_, std::forward<W>(what), options, detail::if_full::wait, nullptr);
   }
+  template <detail::not_work W>
+  void post(W&&, auto const&...) = delete;  // `what` must be work, as for submit; data need a flow
 
   /// Makes one bounded pass over all devices that no other thread drives: it launches waiting tasks
   /// and retires ended tasks. In single-threaded mode, it then runs up to 64 continuations that are
@@ -208,7 +214,7 @@ class FLOTILLA_EXPORT runtime {
   ///
   /// The call need not return while other threads, callables or continuations keep submitting. It
   /// does not return if only the calling thread could run the jobs of the executor. To wait for
-  /// certain tasks only, wait for their tickets or for `when_all(tickets)`.
+  /// certain tasks only, wait for their tickets, or for that of a host task behind them.
   /// @throws would_deadlock  The caller is inside a callable or a continuation.
   void wait_idle();
 

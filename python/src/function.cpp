@@ -6,10 +6,7 @@
 
 #include <cstdint>
 #include <string>
-#include <tuple>
 #include <utility>
-
-#include <flotilla/task/completion.hpp>
 
 #include "deferred.hpp"
 #include "errors.hpp"
@@ -126,13 +123,12 @@ std::function<void(std::exception_ptr)> error_function(nb::handle function) {
 }
 
 void attach(py_ticket const& to, nb::handle self, nb::callable function) {
-  std::ignore =
-      to.task().then([ticket = shared_object{self.ptr()},
-                      held = shared_object{function.ptr()}](std::exception_ptr const& why) {
-        if (has_stopped_releasing()) { return; }
-        nb::gil_scoped_acquire const gil;
-        call_unraisable(held.get(), object_of(why));
-      });
+  to.task().then([ticket = shared_object{self.ptr()},
+                  held = shared_object{function.ptr()}](std::exception_ptr const& why) {
+    if (has_stopped_releasing()) { return; }
+    nb::gil_scoped_acquire const gil;
+    call_unraisable(held.get(), object_of(why));
+  });
 }
 
 void bind_functions(nb::module_& to) {

@@ -9,14 +9,11 @@
 #include <memory>
 #include <mutex>
 #include <system_error>
-#include <tuple>
 #include <utility>
 #include <vector>
 
 #include <sys/eventfd.h>
 #include <unistd.h>
-
-#include <flotilla/task/completion.hpp>
 
 #include "ticket.hpp"
 
@@ -66,10 +63,9 @@ void bind_notifier(nb::module_& to) {
       .def(
           "watch",
           [](notifier const& n, py_ticket const& task, std::uint64_t number) {
-            std::ignore =
-                task.task().then([ended = n.ended, number](std::exception_ptr const& /*why*/) {
-                  ended->add(number);
-                });
+            task.task().then([ended = n.ended, number](std::exception_ptr const& /*why*/) {
+              ended->add(number);
+            });
           },
           nb::arg("task"), nb::arg("number"))
       .def("take", [](notifier const& n) { return n.ended->take(); });

@@ -5,11 +5,9 @@
 #include <exception>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <utility>
 
 #include <flotilla/error/error.hpp>
-#include <flotilla/task/completion.hpp>
 
 #include "deferred.hpp"
 #include "foreign.hpp"
@@ -65,8 +63,8 @@ converted_options::converted_options(given_options const& given) {
 }
 
 void post_kept(py_ticket const& made, nb::object const& foreign) {
-  std::ignore = made.task().then([kept = shared_object{foreign.ptr()},
-                                  report = made.owner().on_error()](std::exception_ptr const& why) {
+  made.task().then([kept = shared_object{foreign.ptr()},
+                    report = made.owner().on_error()](std::exception_ptr const& why) {
     if (why == nullptr) { return; }
     if (report) { return report(why); }
     try {

@@ -11,7 +11,6 @@
 #include <utility>
 
 #include <flotilla/interop.hpp>
-#include <flotilla/task/completion.hpp>
 #include <flotilla/task/event_fd.hpp>
 
 #include "deferred.hpp"
@@ -108,7 +107,7 @@ void py_ticket::keep_until_end() noexcept {
   try {
     if (detail::has_ended(task_)) { return; }
     shared_object const kept{foreign_.ptr()};
-    std::ignore = task_.then([kept](std::exception_ptr const& /*why*/) {});
+    task_.then([kept](std::exception_ptr const& /*why*/) {});
   } catch (...) {
     // The task may still use the memory, so it must stay.
     static_cast<void>(foreign_.release());

@@ -100,11 +100,11 @@ void run_memory_op(memory_op const& what) {
   made.wait();
 }
 
-void refuse_size(std::size_t have, std::size_t other) {
+void refuse_size(std::size_t on_device, std::size_t other) {
   throw invalid_argument(
-      "the source and the destination of a copy must have the same number of objects, but one "
-      "has " +
-      std::to_string(have) + " and the other " + std::to_string(other));
+      "the source and the destination of a copy must have the same number of objects, but the "
+      "memory of the device has " +
+      std::to_string(on_device) + " and the other side " + std::to_string(other));
 }
 
 void refuse_part(std::size_t size, std::size_t offset, std::size_t count) {

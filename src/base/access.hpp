@@ -11,7 +11,6 @@
 #include <flotilla/context/context_ref.hpp>
 #include <flotilla/detail/access.hpp>
 #include <flotilla/runtime.hpp>
-#include <flotilla/task/completion.hpp>
 #include <flotilla/task/recording.hpp>
 #include <flotilla/task/ticket.hpp>
 
@@ -63,14 +62,6 @@ struct access {
     ticket.generation_ = generation;
     ticket.device_ = device;
   }
-  /// Makes a completion of `runtime`.
-  static completion make(runtime_impl* runtime, std::shared_ptr<completion_state> state) noexcept {
-    return completion{runtime, std::move(state)};
-  }
-  static std::shared_ptr<completion_state> const& state(completion const& completion) noexcept {
-    return completion.state_;
-  }
-  static runtime_impl* impl(completion const& completion) noexcept { return completion.runtime_; }
   static context_driver make(std::shared_ptr<driver::table const> api) noexcept {
     return context_driver{std::move(api)};
   }

@@ -123,7 +123,7 @@ void log_format(log_level level, char const* format, ...) noexcept {
 void explain(std::string_view text) noexcept { write(message_now(log_level::info, text, {})); }
 
 void check_log_environment() {
-  if (char const* const text = std::getenv(variable)) {
+  if (char const* const text = std::getenv(variable); text != nullptr && *text != '\0') {
     try {
       static_cast<void>(parse_log_level(text));
     } catch (unknown_setting const& wrong) {

@@ -12,7 +12,6 @@
 
 #include <flotilla/error/error.hpp>
 #include <flotilla/task/callable.hpp>
-#include <flotilla/task/completion.hpp>
 
 #include "c_api/call.hpp"
 #include "c_api/data_view.hpp"

@@ -9,7 +9,7 @@
 
 #include <flotilla/c/task.h>
 #include <flotilla/error/error.hpp>
-#include <flotilla/task/completion.hpp>
+#include <flotilla/task/wait_any.hpp>
 
 #include "c_api/call.hpp"
 #include "c_api/objects.hpp"
@@ -114,10 +114,10 @@ flotilla_status flotilla_ticket_then(flotilla_ticket ticket,
                                      void* user) {
   return guarded("flotilla_ticket_then", [&] {
     check_not_null(function, "function");
-    static_cast<void>(object(ticket).then([function, user](std::exception_ptr const& why) {
+    object(ticket).then([function, user](std::exception_ptr const& why) {
       if (why == nullptr) { return function(user, FLOTILLA_SUCCESS, ""); }
       described_error const error = describe(why);
       function(user, error.details.status, error.text.c_str());
-    }));
+    });
   });
 }

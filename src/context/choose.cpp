@@ -194,9 +194,13 @@ class gpu_selection {
 /// Whether `part` looks like the name of a GPU. choose() reports any other text as an unknown
 /// device, even on a machine without GPUs.
 bool could_name_a_gpu(std::string_view part) {
+  std::string_view const device = part.substr(0, part.find('/'));
+  bool const could_be_pci_id =
+      device.find(':') != std::string_view::npos &&
+      device.find_first_not_of("0123456789abcdefABCDEF:.") == std::string_view::npos;
   return part == "cuda" || part.starts_with("cuda:") || part.starts_with("cuda/") ||
          part.starts_with("GPU-") || part.starts_with("gpu-") || part.starts_with("MIG-") ||
-         part.find(':') != std::string_view::npos;
+         could_be_pci_id;
 }
 
 bool is_cpu(std::string_view part) {
@@ -221,6 +225,15 @@ choice choose(std::string_view specification) {
       return cpu_devices("cpu", specification);
     }
     if (is_cpu(names[0])) { return cpu_devices(names[0], specification); }
+  }
+  for (std::string_view const part : names) {
+    if (part.empty()) {
+      refuse(part, specification, "is empty; name a device there, or remove the comma");
+    }
+  }
+  if (std::ranges::all_of(names, is_cpu)) {
+    refuse(names[1], specification,
+           "is a second request for CPU devices; write cpu:N with the number of all of them");
   }
   for (std::string_view const part : names) {
     if (part == "auto" || is_cpu(part)) {

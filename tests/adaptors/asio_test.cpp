@@ -68,7 +68,7 @@ TEST_F(Asio, CoroutinesAwaitTasks) {
     std::string caught;
     try {
       co_await async_wait(
-          when_all(rt().submit([](task_context&) { throw std::runtime_error{"the reason"}; })),
+          rt().submit([](task_context&) { throw std::runtime_error{"the reason"}; }),
           asio::use_awaitable);
     } catch (std::runtime_error const& why) { caught = why.what(); }
     EXPECT_EQ(caught, "the reason");
@@ -86,10 +86,10 @@ TEST_F(Asio, CoroutinesAwaitTasks) {
 // requirement: handlers run on their associated executor, never inside the call
 TEST_F(Asio, HandlersRunOnTheirExecutor) {
   auto strand = asio::make_strand(loop_);
-  ticket const ended = rt().submit([](task_context&) {});
+  ticket ended = rt().submit([](task_context&) {});
   ended.wait();
   bool called = false;
-  async_wait(ended, asio::bind_executor(strand, [&](std::exception_ptr why) {
+  async_wait(std::move(ended), asio::bind_executor(strand, [&](std::exception_ptr why) {
                EXPECT_EQ(why, nullptr);
                EXPECT_TRUE(strand.running_in_this_thread());
                called = true;

@@ -82,7 +82,9 @@ TEST_P(CRuntime, InvalidOptionsAreRefused) {
   }
   options = small();
   options.devices = "gpu:0";
-  refuse(options, on_gpus() ? FLOTILLA_UNKNOWN_DEVICE : FLOTILLA_NO_DEVICE, "gpu:0");
+  refuse(options, FLOTILLA_UNKNOWN_DEVICE, "gpu:0");
+  options.devices = "cuda:99";
+  refuse(options, on_gpus() ? FLOTILLA_UNKNOWN_DEVICE : FLOTILLA_NO_DEVICE, "cuda:99");
   options.devices = "cpu:99999";
   flotilla_runtime made{77};
   EXPECT_NE(flotilla_runtime_create(&options, &made), FLOTILLA_SUCCESS);

@@ -74,6 +74,12 @@ class Blocking : public contract_test {
     auto const kept = std::make_shared<ticket>(std::move(task));
     return [kept] { return kept->ready(); };
   }
+  /// The same for a continuation of the task.
+  [[nodiscard]] static std::function<bool()> end_of_continuation(ticket const& task) {
+    auto const ended = std::make_shared<std::atomic<bool>>(false);
+    task.then([ended](std::exception_ptr) { *ended = true; });
+    return [ended] { return ended->load(); };
+  }
   [[nodiscard]] static callable sleeping(std::atomic<int>& running) {
     return [&running](task_context&) {
       ++running;
@@ -137,7 +143,7 @@ TEST_P(Blocking, CallableDelaysNoContinuation) {
       [&](int) -> std::function<bool()> {
         ticket const task =
             rt().submit(program().nothing.with_shape({1}, {1})(), {.device = last()});
-        return [end = task.then([](std::exception_ptr) {})] { return end.ready(); };
+        return end_of_continuation(task);
       });
   EXPECT_LT(late, max_late);
 }
@@ -159,7 +165,7 @@ TEST_P(Blocking, ContinuationDelaysNothing) {
         device_ordinal const device = number % 2 == 0 ? first() : last();
         ticket task = rt().submit(program().nothing.with_shape({1}, {1})(), {.device = device});
         if (number % 4 < 2) { return end_of(std::move(task)); }
-        return [end = task.then([](std::exception_ptr) {})] { return end.ready(); };
+        return end_of_continuation(task);
       });
   EXPECT_LT(late, max_late);
 }
@@ -202,12 +208,11 @@ TEST_P(Blocking, LongContinuationIsReportedIfItDelaysDevices) {
     ::testing::internal::CaptureStderr();
     start(options());
     ticket later;
-    rt().submit(program().nothing.with_shape({1}, {1})())
-        .then([&](std::exception_ptr) {
-          if (delays) { later = rt().submit(program().nothing.with_shape({1}, {1})()); }
-          std::this_thread::sleep_for(milliseconds{15});
-        })
-        .wait();
+    rt().submit(program().nothing.with_shape({1}, {1})()).then([&](std::exception_ptr) {
+      if (delays) { later = rt().submit(program().nothing.with_shape({1}, {1})()); }
+      std::this_thread::sleep_for(milliseconds{15});
+    });
+    rt().wait_idle();
     later = {};
     stop();
     std::string const printed = ::testing::internal::GetCapturedStderr();
@@ -239,7 +244,7 @@ TEST_F(BlockingAlone, NoWarningOfOneTbbIsPrinted) {
           rt.post([](task_context&) { std::this_thread::sleep_for(milliseconds{5}); },
                   {.device = device_ordinal{i % 2}});
         }
-        rt.submit([](task_context&) {}).then([](std::exception_ptr) {}).wait();
+        rt.submit([](task_context&) {}).then([](std::exception_ptr) {});
         rt.wait_idle();
         runtime const second{{.devices = device_spec(1), .workers = 64}};
       }

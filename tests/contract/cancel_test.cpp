@@ -9,8 +9,6 @@
 #include <thread>
 #include <vector>
 
-#include <flotilla/task/completion.hpp>
-
 #include "contract/continuation.hpp"
 #include "support/launch_gate.hpp"
 
@@ -81,7 +79,8 @@ TEST_P(Cancel, SuccessorsFailWithTheCause) {
   ticket const second = rt().submit(add(sum), {.after = {task}});
   ticket const third = rt().submit([](task_context&) {}, {.device = first(), .after = {second}});
   std::string seen;
-  completion const observed = task.then([&](std::exception_ptr why) { seen = message_of(why); });
+  ticket const observer = rt().submit(
+      host_task([&](std::exception_ptr why) { seen = message_of(why); }), {.after = {task}});
   EXPECT_TRUE(task.cancel());
   gate.open();
   for (ticket const* each : {&second, &third}) {
@@ -94,7 +93,7 @@ TEST_P(Cancel, SuccessorsFailWithTheCause) {
   } catch (dependency_failed const& why) {
     EXPECT_THROW(std::rethrow_exception(why.cause()), task_cancelled);
   }
-  observed.wait();
+  observer.wait();
   EXPECT_THAT(seen, HasSubstr("was cancelled"));
   EXPECT_EQ(sum.read(), 0u);
   EXPECT_FALSE(second.cancel()) << "it failed, but it was not cancelled";

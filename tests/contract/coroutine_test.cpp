@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The flotilla authors
 // SPDX-License-Identifier: Apache-2.0
 
-// co_await on tickets and completions.
+// co_await on tickets.
 
 #include <flotilla/task/coroutine.hpp>
 
@@ -72,7 +72,7 @@ fire_and_forget await_after(runtime& rt, test_program const& kernels, device_wor
   EXPECT_TRUE(c.ready() && d.ready() && e.ready());
   // The predecessors may be temporary objects, too.
   co_await rt.submit(add(1000000), {.after = {rt.submit(add(2000000))}});
-  co_await when_all(dependency_list{a, b, c, d, e});
+  co_await rt.submit(host_task([] {}), {.after = {a, b, c, d, e}});
   done = true;
 }
 
@@ -128,17 +128,17 @@ fire_and_forget await_all_kinds(runtime& rt, launch nothing, std::vector<int>& s
   std::vector<ticket> both;
   both.push_back(rt.submit(nothing));
   both.push_back(rt.submit(nothing));
-  co_await when_all(both);
+  for (ticket const& each : both) { co_await each; }
   EXPECT_TRUE(both[0].ready() && both[1].ready());
   steps.push_back(6);
   try {
-    co_await both[0].then([](std::exception_ptr) { throw my_error{}; });
+    co_await rt.submit(host_task([] { throw my_error{}; }), {.after = {both[0], both[1]}});
     ADD_FAILURE() << "nothing was thrown";
   } catch (my_error const&) { steps.push_back(7); }
   done = true;
 }
 
-// requirement: `co_await` throws the error that `wait` would throw, for tickets and completions
+// requirement: `co_await` throws the error that `wait` would throw
 TEST_P(Coroutine, AwaitThrowsTheTasksError) {
   std::vector<int> steps;
   std::atomic<bool> done{false};

@@ -181,10 +181,12 @@ TEST_P(Deadline, EveryWaitSeesTheEnd) {
   several.push_back(submit());
   EXPECT_EQ(wait_any(several), 1u);
   std::atomic<bool> is_right{false};
-  completion const observed = submit().then([&](std::exception_ptr why) {
-    is_right = message_of(why).ends_with("did not begin before its deadline");
-  });
-  observed.wait();
+  ticket const observer =
+      rt().submit(host_task([&](std::exception_ptr why) {
+                    is_right = message_of(why).ends_with("did not begin before its deadline");
+                  }),
+                  {.after = {submit()}});
+  observer.wait();
   EXPECT_TRUE(is_right);
   ticket const polled = submit();
   while (!polled.ready()) {

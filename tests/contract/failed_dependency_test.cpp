@@ -130,6 +130,23 @@ TEST_P(FailedDependency, OneFailedPredecessorOfSeveralFailsTheTask) {
   also_good.wait();
 }
 
+// requirement: the error of a successor names the callable or host task that has thrown
+TEST_P(FailedDependency, ErrorNamesTheTaskThatHasThrown) {
+  auto const fail = [] { throw std::runtime_error{"disk full"}; };
+  ticket const called = rt().submit([&](task_context&) { fail(); }, {.label = "save"});
+  ticket const hosted = rt().submit(host_task(fail), {.label = "read"});
+  auto const behind = [&](ticket const& cause) {
+    ticket const then = rt().submit(program().nothing.with_shape({1}, {1})(), {.after = {cause}});
+    return thrown<dependency_failed>([&] { then.wait(); });
+  };
+  EXPECT_THAT(behind(called), AllOf(HasSubstr("first cause: a callable, label 'save', device "),
+                                    EndsWith(" threw: disk full")));
+  EXPECT_THAT(behind(hosted),
+              EndsWith("first cause: a host task, label 'read', on the host threw: disk full"));
+  EXPECT_EQ(thrown<std::runtime_error>([&] { called.wait(); }), "disk full")
+      << "its own ticket has the exception itself";
+}
+
 // requirement: if the driver refuses a launch, the successors of the launch fail. Their errors name
 // the label of the launch and the driver's status
 TEST_P(FailedDependency, RefusedLaunchFailsItsSuccessors) {

@@ -166,6 +166,7 @@ TEST_F(FlowPlacement, NamesOfExplanationsAreRead) {
   setenv("FLOTILLA_EXPLAIN", "placements", 1);
   EXPECT_THAT(thrown<unknown_setting>([] { static_cast<void>(explanations::from_environment()); }),
               HasSubstr("environment variable FLOTILLA_EXPLAIN: 'placements'"));
+  EXPECT_THROW((runtime{{.devices = "cpu:1"}}), unknown_setting) << "not only the first flow";
   setenv("FLOTILLA_EXPLAIN", "placement", 1);
   EXPECT_TRUE(explanations::from_environment().placement);
   unsetenv("FLOTILLA_EXPLAIN");

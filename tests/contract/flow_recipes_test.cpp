@@ -11,6 +11,7 @@
 #include <span>
 
 #include "contract/flow_fixture.hpp"
+#include "support/kept_log.hpp"
 
 struct divisor {
   std::uint32_t operator()(std::uint32_t a, std::uint32_t b) const { return std::gcd(a, b); }
@@ -126,6 +127,29 @@ TEST_P(FlowRecipes, Loops) {
   // clang-format on
   EXPECT_EQ(steps, 3008u);  // 3000 are enough, and every 16th is checked
   EXPECT_EQ(on_host(sum), words(1000, 3 * 3008));
+}
+
+// requirement: with parts instead of a reduction, a loop is replayed on several devices
+TEST_P(FlowRecipes, LoopsOverSeveralDevices) {
+  kept_log const log;
+  flotilla::flow flow{rt(), {.explain = explanations{.repeat = true}}};
+  words host(1000, 3), zeros(1000);
+  word_data x{flow, host, "x"}, sum{flow, zeros, "sum"};
+  std::vector<device_ordinal> const devices = ordinals();
+  std::vector<words> memory(devices.size(), words(1000));
+  std::vector<word_data> parts;
+  for (words& each : memory) { parts.emplace_back(flow, each); }
+  auto const add = kernels().kernel(flow_kernels.add_words).over(1000);
+  flow.repeat(100, [&] {
+    // clang-format off
+    for (std::size_t k = 0; k < parts.size(); ++k) {
+      flow.post(add(update(parts[k]), read(x), 1000u, 1u), {.device = devices[k]});
+    }
+    for (auto& part : parts) { flow.post(add(update(sum), read(part), 1000u, 1u)); }
+    // clang-format on
+  });
+  EXPECT_EQ(on_host(sum), words(1000, device_count() * 3 * (100 * 101 / 2)));
+  EXPECT_EQ(log.count("calls its function for each"), 0u) << log.text();
 }
 
 // requirement

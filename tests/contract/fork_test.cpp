@@ -168,7 +168,8 @@ TEST_F(Fork, ACallableThatReturnsInAChildEndsTheChild) {
     rt.submit([&](task_context&) { fork_and_return(); }).wait();
     EXPECT_EQ(WIFSIGNALED(child_status) ? WTERMSIG(child_status) : 0, SIGABRT);
     child_status = 0;
-    rt.submit([](task_context&) {}).then([&](std::exception_ptr) { fork_and_return(); }).wait();
+    rt.submit([](task_context&) {}).then([&](std::exception_ptr) { fork_and_return(); });
+    rt.wait_idle();
     EXPECT_EQ(WIFSIGNALED(child_status) ? WTERMSIG(child_status) : 0, SIGABRT);
   }
 }

@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "contract/continuation.hpp"
 #include "support/contract_test.hpp"
 #include "support/driver_in_use.hpp"
 
@@ -107,14 +108,65 @@ TEST_P(HostTask, FunctionsCanSubmitTasks) {
   EXPECT_EQ(ran, 2);
 }
 
-// requirement: a continuation can be attached to a host task, and when_all takes its ticket
+// requirement: a continuation can be attached to a host task
 TEST_P(HostTask, ContinuationsWatchIt) {
   std::atomic<int> value{0};
   ticket const first = rt().submit(host_task([&] { value = 1; }));
   ticket const second = rt().submit(host_task([&] { value = value * 10 + 2; }), {.after = {first}});
   int seen = 0;
-  when_all(first, second).then([&](std::exception_ptr) { seen = value; }).wait();
+  second.then([&](std::exception_ptr) { seen = value; });
+  rt().wait_idle();
   EXPECT_EQ(seen, 12);
+}
+
+// requirement: a function that takes an exception_ptr runs even if predecessors have failed. It
+// gets the error of the first one in `after`. Its task succeeds, so its successors run
+TEST_P(HostTask, FunctionMayTakeTheErrorOfPredecessors) {
+  auto const fail = [](char const* text) {
+    return [text](task_context&) { throw std::runtime_error{text}; };
+  };
+  ticket const good = rt().submit(program().nothing.with_shape({1}, {1})(), {.device = last()});
+  ticket const bad = rt().submit(fail("the first reason"), {.device = last()});
+  ticket const worse = rt().submit(fail("the second reason"), {.device = first()});
+  std::vector<std::string> given(4);
+  auto const note = [&](std::size_t at) {
+    return host_task([&given, at](std::exception_ptr why) { given[at] = message_of(why); });
+  };
+  ticket const taken = rt().submit(note(0), {.after = {good, bad, worse}});
+  ticket const none = rt().submit(note(1), {.after = {good}, .after_end = {bad}});
+  ticket const behind = rt().submit(note(2), {.after = {taken}});
+  rt().post(note(3), {.after = {worse, bad}});
+  for (ticket const* each : {&taken, &none, &behind}) { each->wait(); }
+  rt().wait_idle();
+  EXPECT_EQ(given[0], "the first reason");
+  EXPECT_EQ(given[1], "none") << "errors of after_end do not matter";
+  EXPECT_EQ(given[2], "none") << "an error must not pass on after a task has taken it";
+  EXPECT_EQ(given[3], "the second reason");
+}
+
+// requirement: the exception of such a function is the error of its task
+TEST_P(HostTask, FunctionThatTakesAnErrorMayThrowIt) {
+  ticket const bad = rt().submit([](task_context&) { throw my_error{}; });
+  ticket const passing = rt().submit(host_task([](std::exception_ptr why) {
+                                       if (why != nullptr) { std::rethrow_exception(why); }
+                                     }),
+                                     {.after = {bad}});
+  ticket const behind = rt().submit(host_task([] {}), {.after = {passing}});
+  EXPECT_THROW(passing.wait(), my_error);
+  EXPECT_THROW(behind.wait(), dependency_failed);
+}
+
+// requirement: a cancelled host task does not run, even if its function takes an exception_ptr
+TEST_P(HostTask, CancelledFunctionTakesNoError) {
+  held_word word{rt()};
+  ticket const held = rt().submit(word.launch_of(program()), {.device = last()});
+  std::atomic<bool> has_run{false};
+  ticket const task =
+      rt().submit(host_task([&](std::exception_ptr) { has_run = true; }), {.after = {held}});
+  EXPECT_TRUE(task.cancel());
+  word.release();
+  EXPECT_THROW(task.wait(), task_cancelled);
+  EXPECT_FALSE(has_run);
 }
 
 // requirement: a callable that waits for a host task which runs after this callable is refused

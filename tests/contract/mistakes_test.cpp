@@ -59,7 +59,7 @@ TEST_F(Mistakes, InOptions) {
     runtime const made{std::move(options)};
   };
   using options = runtime_options;
-  expect<no_device>({"gpu:0"}, [&] { make([](options& o) { o.devices = "gpu:0"; }); });
+  expect<unknown_device>({"gpu:0"}, [&] { make([](options& o) { o.devices = "gpu:0"; }); });
   expect<error>({"cpu:99999"}, [&] { make([](options& o) { o.devices = "cpu:99999"; }); });
   expect<invalid_argument>({"workers", "-5"}, [&] { make([](options& o) { o.workers = -5; }); });
   expect<invalid_argument>({"window", "1"}, [&] { make([](options& o) { o.window = 1; }); });

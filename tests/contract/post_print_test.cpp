@@ -37,11 +37,28 @@ TEST_P(PostPrint, PrintsEachFirstCauseOnceAndACount) {
   open.open();
   rt().wait_idle();
   EXPECT_EQ(log.count(failed), 2u) << log.text();
-  EXPECT_EQ(log.count("2 posted tasks did not run because of this error: a real failure"), 1u)
+  EXPECT_EQ(log.count("2 posted tasks did not run because of this error: a callable"), 1u)
       << log.text();
   EXPECT_EQ(log.lines().size(), 3u) << log.text();
   rt().wait_idle();
   EXPECT_EQ(log.lines().size(), 3u) << "counts are printed once";
+}
+
+// requirement: the line for an exception of a callable or host task names the task
+TEST_P(PostPrint, NamesTheTaskThatHasThrown) {
+  kept_log const log;
+  rt().post(&fail, {.device = last(), .label = "save"});
+  rt().post(host_task([] { throw 7; }), {.label = "read"});
+  rt().wait_idle();
+  EXPECT_EQ(log.count("a posted task failed: a callable, label 'save', device " +
+                      std::to_string(last().value)),
+            1u)
+      << log.text();
+  EXPECT_EQ(log.count("threw: a real failure"), 1u) << log.text();
+  EXPECT_EQ(log.count("a posted task failed: a host task, label 'read', on the host threw: an "
+                      "exception that is not a std::exception"),
+            1u)
+      << log.text();
 }
 
 // requirement: the end of the runtime prints the counts as well

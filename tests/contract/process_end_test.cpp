@@ -44,7 +44,8 @@ runtime_options options(int workers) { return {.devices = device_spec(1), .worke
 
 [[noreturn]] void exit_in_a_continuation_of_a_static_runtime(int workers) {
   static runtime rt{options(workers)};
-  rt.submit([](task_context&) {}).then([](std::exception_ptr) { std::exit(status); }).wait();
+  rt.submit([](task_context&) {}).then([](std::exception_ptr) { std::exit(status); });
+  rt.wait_idle();
   never();
 }
 

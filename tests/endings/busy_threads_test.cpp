@@ -59,7 +59,10 @@ std::vector<use> uses_of_a_runtime() {
       {"post", [](runtime& rt) { rt.post([](task_context&) {}); }},
       {"host task", [](runtime& rt) { rt.submit(host_task([] {})).wait(); }},
       {"continuation",
-       [](runtime& rt) { rt.submit([](task_context&) {}).then([](std::exception_ptr) {}).wait(); }},
+       [](runtime& rt) {
+         rt.submit([](task_context&) {}).then([](std::exception_ptr) {});
+         rt.wait_idle();
+       }},
       {"wait_idle",
        [](runtime& rt) {
          rt.post([](task_context&) {});
@@ -249,7 +252,8 @@ TEST_F(BusyThreads, QuickExitEndsThem) {
   runtime& rt = runtime_of(owner, workers);
   test_program const program{rt};
   rt.submit(program.nothing.with_shape({1}, {1})()).wait();
-  rt.submit([](task_context&) {}).then([](std::exception_ptr) {}).wait();
+  rt.submit([](task_context&) {}).then([](std::exception_ptr) {});
+  rt.wait_idle();
   std::exit(status);
 }
 

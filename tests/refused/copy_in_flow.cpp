@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // A copy that is submitted to a flow.
-// expect: deleted function
+// expect: without data: runtime::submit
 
 #include <vector>
 

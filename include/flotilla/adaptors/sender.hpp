@@ -29,7 +29,6 @@
 
 #include <flotilla/error/error.hpp>
 #include <flotilla/runtime.hpp>
-#include <flotilla/task/completion.hpp>
 #include <flotilla/task/task_options.hpp>
 #include <flotilla/task/ticket.hpp>
 
@@ -78,12 +77,11 @@ struct cancel_on_stop {
   }
 }
 
-/// A task or completion that exists before its operation starts.
-template <class Handle>
+/// A task that exists before its operation starts.
 struct submitted {
   static constexpr bool is_lazy = false;
-  Handle begin() noexcept { return std::move(task); }
-  Handle task;
+  ticket begin() noexcept { return std::move(task); }
+  ticket task;
 };
 
 /// A task that its operation submits.
@@ -99,7 +97,6 @@ struct submission {
 /// The operation of a task_sender and a receiver.
 template <class Task, class Receiver>
 class task_operation {
-  using handle = decltype(std::declval<Task&>().begin());  // ticket or completion
   using stop_token = std::remove_cvref_t<decltype(exec_query::get_stop_token(
       exec::get_env(std::declval<Receiver const&>())))>;
   using stop_callback = typename stop_token::template callback_type<cancel_on_stop>;
@@ -123,21 +120,16 @@ class task_operation {
         exec::set_stopped(std::move(receiver_));
         return;
       }
-      handle_ = task_.begin();
+      ticket_ = task_.begin();
       // Register the callback before the continuation: the continuation destroys the callback, and
       // may run, and end this operation, as soon as it is attached.
-      if constexpr (std::same_as<handle, ticket>) {
-        stop_callback_.emplace(std::move(stop), cancel_on_stop{&handle_});
-      }
-      static_cast<void>(
-          handle_.then([this](std::exception_ptr why) noexcept { complete(std::move(why)); }));
+      stop_callback_.emplace(std::move(stop), cancel_on_stop{&ticket_});
+      ticket_.then([this](std::exception_ptr why) noexcept { complete(std::move(why)); });
       return;
     } catch (...) { error = std::current_exception(); }
     // No continuation is attached, so nothing else completes the operation.
     stop_callback_.reset();
-    if constexpr (std::same_as<handle, ticket>) {
-      if (handle_.valid()) { cancel_on_stop{&handle_}(); }
-    }
+    if (ticket_.valid()) { cancel_on_stop{&ticket_}(); }
     exec::set_error(std::move(receiver_), std::move(error));
   }
 
@@ -157,7 +149,7 @@ class task_operation {
 
   Task task_;
   Receiver receiver_;
-  handle handle_;
+  ticket ticket_;
   std::optional<stop_callback> stop_callback_;
 };
 
@@ -191,7 +183,7 @@ class task_sender {
 
 }  // namespace detail
 
-/// Returns a sender of a task that is already submitted, or of a completion:
+/// Returns a sender of a task that is already submitted:
 ///
 ///     stdexec::sync_wait(stdexec::when_all(flotilla::as_sender(rt.submit(first)),
 ///                                          flotilla::as_sender(rt.submit(second))));
@@ -202,7 +194,7 @@ class task_sender {
 ///
 /// If the environment of the receiver has a stop token, a stop request cancels the task, as
 /// ticket::cancel does. A task whose launch has begun runs to its end, and the operation completes
-/// with its result. A stop request has no effect on a completion: cancel its tasks instead.
+/// with its result.
 ///
 /// The operation completes on a thread that runs continuations (see ticket::then), and never inside
 /// `start`, with two exceptions: the ticket has outlived its runtime, or `start` fails. `start`
@@ -215,18 +207,13 @@ class task_sender {
 /// @throws used_after_fork   The ticket belongs to the parent of this process.
 /// Threads   any. `sync_wait` inside a callable may deadlock, because flotilla does not see for
 ///           which task it waits.
-/// Lifetime  The sender owns the ticket, so it can be connected only once, as an rvalue. A sender
-///           of a completion can be copied and connected again. The destructor of the runtime
-///           first completes all started operations.
+/// Lifetime  The sender owns the ticket, so it can be connected only once, as an rvalue. The
+///           destructor of the runtime first completes all started operations.
 /// Cost      as ticket::then, and a stop callback. If the task failed, the call that completes the
 ///           operation throws and catches its error once.
-[[nodiscard]] inline detail::task_sender<detail::submitted<ticket>> as_sender(ticket task) {
+[[nodiscard]] inline detail::task_sender<detail::submitted> as_sender(ticket task) {
   static_cast<void>(detail::has_ended(task));  // refuses an empty ticket
-  return detail::task_sender{detail::submitted<ticket>{std::move(task)}};
-}
-[[nodiscard]] inline detail::task_sender<detail::submitted<completion>> as_sender(completion end) {
-  static_cast<void>(detail::has_ended(end));
-  return detail::task_sender{detail::submitted<completion>{std::move(end)}};
+  return detail::task_sender{detail::submitted{std::move(task)}};
 }
 
 /// Returns a lazy sender: `start` submits the task, and the operation then completes as that of

@@ -3,19 +3,17 @@
 #pragma once
 /// Tasks as std::future. Optional: <flotilla/flotilla.hpp> does not include this header.
 
-#include <concepts>
 #include <exception>
 #include <future>
 #include <memory>
 #include <utility>
 
-#include <flotilla/task/completion.hpp>
 #include <flotilla/task/ticket.hpp>
 
 namespace flotilla {
 inline namespace v0_1 {
 
-/// Returns a future that becomes ready when the task or completion has ended. `get` throws what
+/// Returns a future that becomes ready when the task has ended. `get` throws what
 /// `wait` of the task would throw.
 ///
 ///     std::future<void> const done = flotilla::to_future(rt.submit(step));
@@ -28,9 +26,7 @@ inline namespace v0_1 {
 /// Threads   any.
 /// Lifetime  The future may outlive the runtime, whose destructor makes it ready.
 /// Cost      as ticket::then, and the shared state of the future.
-template <class Task>
-requires std::same_as<Task, ticket> || std::same_as<Task, completion>
-[[nodiscard]] std::future<void> to_future(Task const& task) {
+[[nodiscard]] inline std::future<void> to_future(ticket const& task) {
   std::promise<void> promise;
   std::future<void> made = promise.get_future();
   task.then([held = std::move(promise)](std::exception_ptr why) mutable {

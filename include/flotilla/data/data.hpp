@@ -108,6 +108,9 @@ class data {
   data(flow& owner, host_span<T> host, std::string_view label = {}) requires(Rank == 1)
       : data{owner, host, {host.size()}, label} {}
 
+  template <std::integral Count>
+  data(flow&, Count, std::string_view = {}) = delete;  // write the extents in braces: {count}
+
   /// Makes data without a valid copy. A task must write them before a task may read them.
   /// @throws invalid_argument  An extent is zero, or the objects need more than PTRDIFF_MAX bytes.
   data(flow& owner, extents_type const& extents, std::string_view label = {})

@@ -3,7 +3,6 @@
 #pragma once
 /// Flows: they order tasks by the data that the tasks use, and move the data.
 
-#include <concepts>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -159,8 +158,8 @@ class FLOTILLA_EXPORT flow {
     return made;
   }
 
-  /// The flow copies data itself, to where tasks use them.
-  ticket submit(memory_op const& what, task_options const& options = {}) = delete;
+  template <detail::not_flow_work W>
+  ticket submit(W&&, auto&&...) = delete;  // without data: runtime::submit, or begin with uses(…)
 
   /// The same as `submit`, but without a ticket. runtime_options::on_error gets errors of the task.
   void post(data_launch const& what, task_options const& options = detail::default_options) {
@@ -176,7 +175,8 @@ class FLOTILLA_EXPORT flow {
   void post(data_list<Uses...> const& with, host_task<F> what, host_options const& options = {}) {
     submit_host_task(with, what, options, nullptr);
   }
-  void post(memory_op const& what, task_options const& options = {}) = delete;
+  template <detail::not_flow_work W>
+  void post(W&&, auto&&...) = delete;  // without data: runtime::post, or begin with uses(…)
 
   /// Submits the tasks of an iteration `count` times, as this loop does:
   ///
@@ -270,7 +270,7 @@ class FLOTILLA_EXPORT flow {
   template <class... Uses, class F>
   void submit_callable(data_list<Uses...> const& with, F&& function, task_options const& options,
                        ticket* made) {
-    auto bound = detail::bind(std::forward<F>(function), with);
+    auto bound = detail::bind<task_context&>(std::forward<F>(function), with);
     auto const uses = bound->uses();
     std::span<detail::placed_data> const places = bound->places();
     callable call{[held = std::move(bound)](task_context& context) { held->call(context); }};

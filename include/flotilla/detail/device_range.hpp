@@ -77,7 +77,7 @@ struct range_access {
 
 /// Submits `what` and waits for it.
 FLOTILLA_EXPORT void run_memory_op(memory_op const& what);
-[[noreturn]] FLOTILLA_EXPORT void refuse_size(std::size_t have, std::size_t other);
+[[noreturn]] FLOTILLA_EXPORT void refuse_size(std::size_t on_device, std::size_t other);
 [[noreturn]] FLOTILLA_EXPORT void refuse_part(std::size_t size, std::size_t offset,
                                               std::size_t count);
 

@@ -14,10 +14,18 @@
 
 namespace flotilla {
 inline namespace v0_1 {
+
+template <class T, int Rank>
+class data;
+
 namespace detail {
 
 struct runtime_impl;
 
+template <class T>
+inline constexpr bool is_data = false;
+template <class T, int Rank>
+inline constexpr bool is_data<data<T, Rank>> = true;
 template <class T>
 inline constexpr bool is_on_device = false;
 template <class T>
@@ -72,6 +80,7 @@ struct kernel_argument<argument_index<Index>, parameter_type<Parameter>, argumen
     static_cast<Parameter>(argument);
   };
   static constexpr bool is_on_device = detail::is_on_device<std::remove_cv_t<Argument>>;
+  static constexpr bool is_data = detail::is_data<std::remove_cv_t<Argument>>;
   static constexpr bool is_host_memory = !is_on_device && requires(Argument & argument) {
     argument.data();
   };
@@ -80,7 +89,10 @@ struct kernel_argument<argument_index<Index>, parameter_type<Parameter>, argumen
                 "element type; if the buffer is const, it needs a pointer to const");
   static_assert(converts || !is_host_memory,
                 "host memory cannot be a kernel argument; copy it to a device_buffer");
-  static_assert(converts || is_on_device || is_host_memory,
+  static_assert(converts || !is_data,
+                "say how the kernel uses the data: read(x), write(x), update(x), commute(x) or "
+                "reduce(x)");
+  static_assert(converts || is_on_device || is_host_memory || is_data,
                 "a kernel argument does not convert to the type of its parameter");
   static_assert(!(std::is_floating_point_v<Argument> && std::is_integral_v<Parameter>),
                 "a floating-point argument of an integral kernel parameter would lose its "

@@ -63,6 +63,8 @@ template <class W>
 concept work = requires(runtime_impl& to, W&& what, options_of<W> const& options, ticket* made) {
   detail::submit_work(to, std::forward<W>(what), options, if_full::wait, made);
 };
+template <class W>
+concept not_work = !work<W>;
 
 }  // namespace detail
 }  // namespace v0_1

@@ -52,12 +52,14 @@ class FLOTILLA_EXPORT program {
   /// Does not compile, and says why.
   template <class Kernel>
   requires std::same_as<Kernel, kernel_without_handle>
-  void kernel(Kernel) const {
+  [[nodiscard]] untyped_kernel kernel(Kernel of) const {
     static_assert(
         !std::same_as<Kernel, kernel_without_handle>,
-        "the host compiler does not know the type of a parameter of this kernel: name the "
-        "header that defines it with the option TYPES of flotilla_add_kernels, or write "
-        "the types, as in program.kernel<float*, int>(\"name\")");
+        "the host compiler does not know the type of a parameter of this kernel, which the "
+        "generated header names: write the type with its namespace, or name the header that "
+        "defines it with the option TYPES of flotilla_add_kernels, or write the types, as in "
+        "program.kernel<float*, int>(\"name\")");
+    return kernel(std::string_view{of.name});
   }
   /// Returns the kernel `name` for launches whose arguments are chosen at run time.
   /// @throws unknown_symbol, gpu_only_kernel

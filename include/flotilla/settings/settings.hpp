@@ -34,8 +34,8 @@ inline namespace v0_1 {
 /// * `yield` calls sched_yield between polls. After 2000 polls without progress it also sleeps 50
 ///   us between polls.
 /// * `blocking` sleeps until the driver reports the end of the work in a stream. This is impossible
-///   for a wait that has a time limit, or that is for a completion, for the first of several tasks,
-///   for a callable, or for a task that is not launched yet. Such a wait sleeps and polls in turn:
+///   for a wait that has a time limit, or that is for the first of several tasks, for a callable,
+///   for a host task, or for a task that is not launched yet. Such a wait sleeps and polls in turn:
 ///   it polls 20, 40, 80, 160 and 320 us after the last progress, and then every 500 us.
 /// * `automatic` follows the rule of CU_CTX_SCHED_AUTO: yield if there are more active contexts
 ///   than processors, else spin. It counts the contexts of the runtimes and `floating_context`s in
@@ -44,11 +44,10 @@ inline namespace v0_1 {
 ///   list them. For CPU devices, `automatic` means yield, because these devices need the processors
 ///   for their kernels.
 ///
-/// Some waits are for several devices: `wait_idle`, `wait_any`, a wait for a completion, and a wait
-/// for a task that any device may take. Such a wait spins if one of the devices has the policy
-/// spin. Otherwise it yields if one of them has the policy yield. It sleeps only if all of them
-/// have the policy blocking. `wait_idle` and waits for completions consider only devices with open
-/// tasks.
+/// Some waits are for several devices: `wait_idle`, `wait_any`, and a wait for a task that any
+/// device may take. Such a wait spins if one of the devices has the policy spin. Otherwise it
+/// yields if one of them has the policy yield. It sleeps only if all of them have the policy
+/// blocking. `wait_idle` considers only devices with open tasks.
 ///
 /// Workers never spin for CPU devices. If all devices have the policy blocking, an idle worker ends
 /// at once. A worker that waits for busy devices treats `automatic` as yield: no thread waits for

@@ -19,8 +19,8 @@
 namespace flotilla {
 inline namespace v0_1 {
 
-/// A list of tasks, which are given as tickets or ids. `after`, wait_any and when_all take such a
-/// list. In `recorded_options::after` the list has recorded tasks instead.
+/// A list of tasks, which are given as tickets or ids. `after` and wait_any take such a list. In
+/// `recorded_options::after` the list has recorded tasks instead.
 ///
 /// Threads: same rules as for a std::vector. Cost: a list of more than 8 tasks allocates memory.
 class dependency_list {

@@ -12,7 +12,7 @@ namespace flotilla {
 inline namespace v0_1 {
 
 namespace detail {
-struct completion_state;
+struct continuation_state;
 }  // namespace detail
 
 /// A continuation that is due, ready to run. Movable, not copyable.
@@ -30,8 +30,8 @@ class FLOTILLA_EXPORT executor_job {
   /// Returns whether the job has not run yet and was not moved from.
   explicit operator bool() const noexcept { return state_ != nullptr; }
 
-  /// Runs the continuation. Afterwards the job is empty. An exception of the continuation becomes
-  /// the error of its completion.
+  /// Runs the continuation. Afterwards the job is empty. Prints an exception of the
+  /// continuation; that of a host task becomes the error of its ticket.
   /// @throws invalid_argument  The job is empty.
   /// @throws used_after_fork   The runtime belongs to the parent of this process.
   /// Threads  any, but not inside a callable or a continuation of the same runtime. No other thread
@@ -40,10 +40,10 @@ class FLOTILLA_EXPORT executor_job {
   void operator()();
 
  private:
-  friend struct detail::completion_state;
-  explicit executor_job(std::shared_ptr<detail::completion_state> state) noexcept
+  friend struct detail::continuation_state;
+  explicit executor_job(std::shared_ptr<detail::continuation_state> state) noexcept
       : state_{std::move(state)} {}
-  std::shared_ptr<detail::completion_state> state_;  // null if the job is empty
+  std::shared_ptr<detail::continuation_state> state_;  // null if the job is empty
 };
 
 /// Runs the continuations of a runtime, for example in the thread pool or the event loop of the
@@ -64,9 +64,9 @@ class FLOTILLA_EXPORT executor {
   /// Runs the job now or later, on any thread. If the function throws, the continuation is treated
   /// as if the job had been destroyed (see executor_job).
   ///
-  /// `wait_idle` and the destructor of the runtime wait until every job has run. Waits for a
-  /// completion wait for the job of that completion. So a thread that waits in one of these
-  /// functions must not be the only thread that runs jobs.
+  /// `wait_idle` and the destructor of the runtime wait until every job has run. A wait for a host
+  /// task waits for its job. So a thread that waits in one of these functions must not be the only
+  /// thread that runs jobs.
   ///
   /// Threads  called on threads of the runtime, possibly on several at the same time. In
   ///          single-threaded mode, called inside `pump` and waits. No context of flotilla is

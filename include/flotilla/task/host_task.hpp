@@ -11,8 +11,8 @@
 #include <string_view>
 #include <utility>
 
+#include <flotilla/detail/continuation.hpp>
 #include <flotilla/detail/export.hpp>
-#include <flotilla/task/completion.hpp>
 #include <flotilla/task/dependency_list.hpp>
 #include <flotilla/task/stop_option.hpp>
 #include <flotilla/task/task_options.hpp>
@@ -55,8 +55,16 @@ inline constexpr bool is_host_task<host_task<F>> = true;
 /// The function of a host task, as the library stores it.
 template <class F>
 struct host_function final : continuation {
+  static constexpr bool has_error = !std::invocable<F&>;
   explicit host_function(F&& call) : function(std::move(call)) {}
-  void run(std::exception_ptr) override { function(); }
+  void run([[maybe_unused]] std::exception_ptr why) override {
+    if constexpr (has_error) {
+      function(std::move(why));
+    } else {
+      function();
+    }
+  }
+  [[nodiscard]] bool takes_errors() const noexcept override { return has_error; }
   F function;
 };
 
@@ -114,6 +122,14 @@ FLOTILLA_EXPORT bool submit_host_function(runtime_impl& to, std::unique_ptr<cont
 /// ticket::then). A host task that waits for another host task occupies one of the runtime's 8
 /// threads meanwhile.
 ///
+/// A function that takes a std::exception_ptr also runs if tasks in `after` have failed, or if the
+/// runtime is poisoned. It gets the error of the first of them in `after`, or null:
+///
+///     rt.submit(host_task([](std::exception_ptr why) { report(why); }), {.after = {a, b}}).wait();
+///
+/// Such a task succeeds unless its function throws, so tasks behind it run. On a poisoned runtime
+/// its ticket has ended before the function runs.
+///
 /// The task takes a place in the window of tasks that any device may run. If this window is full,
 /// `submit` and `post` throw window_full inside a host task or continuation. A cancelled host task
 /// ends after its predecessors have ended.
@@ -127,7 +143,8 @@ FLOTILLA_EXPORT bool submit_host_function(runtime_impl& to, std::unique_ptr<cont
 template <class F>
 class host_task {
  public:
-  /// @param function  Called once, as function(); by a flow, with a view of each of the data.
+  /// @param function  Called once, as function() or function(std::exception_ptr); by a flow, with a
+  ///                  view of each of the data.
   /// @throws invalid_argument  `function` is an empty std::function or a null pointer.
   explicit host_task(F function) {
     if constexpr (requires { static_cast<bool>(function == nullptr); }) {
@@ -149,7 +166,9 @@ namespace detail {
 template <class F>
 bool submit_work(runtime_impl& to, host_task<F>&& what, host_options const& options, if_full how,
                  ticket* made) {
-  static_assert(std::invocable<F&>, "the function of a host task is called without arguments");
+  static_assert(std::invocable<F&> || std::invocable<F&, std::exception_ptr>,
+                "the function of a host task is called without arguments, or with a "
+                "std::exception_ptr");
   std::unique_ptr<continuation> function = host_access::function_of(host_access::take(what));
   auto const keep = [&] {
     if (function == nullptr) { return; }  // there was no memory

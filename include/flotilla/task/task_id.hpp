@@ -11,9 +11,9 @@ namespace flotilla {
 inline namespace v0_1 {
 
 /// The name of a submitted task. An id owns nothing and stays valid after the task's ticket is
-/// gone: `after`, wait_any and when_all accept it. If the task failed and its ticket is gone, the
-/// runtime may have forgotten the error. The task then counts as successful. Only the runtime makes
-/// ids: the behaviour for an id with other values is undefined.
+/// gone: `after` and wait_any accept it. If the task failed and its ticket is gone, the runtime may
+/// have forgotten the error. The task then counts as successful. Only the runtime makes ids: the
+/// behaviour for an id with other values is undefined.
 struct task_id {
   std::uint64_t runtime = 0;  ///< the runtime's number in this process; 0 if the id names no task
   std::uint32_t slot = 0;

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include <flotilla/detail/access.hpp>
+#include <flotilla/detail/continuation.hpp>
 #include <flotilla/detail/deadline.hpp>
 #include <flotilla/detail/export.hpp>
 #include <flotilla/device/device.hpp>
@@ -20,8 +21,6 @@
 
 namespace flotilla {
 inline namespace v0_1 {
-
-class completion;
 
 /// The handle of a submitted task. Movable, not copyable. The runtime keeps the error of a failed
 /// task until its ticket is destroyed. A task runs even if its ticket is dropped. A ticket may
@@ -120,12 +119,14 @@ class FLOTILLA_EXPORT [[nodiscard]] ticket {
   /// runtime, `then` runs the continuation at once, on the calling thread. A continuation that
   /// attaches itself again to such a ticket recurses without end.
   ///
+  /// A continuation has no ticket and takes no place in a window. If something must wait for it, or
+  /// for several tasks, submit a host_task that takes a std::exception_ptr instead. The runtime
+  /// prints the exception of a continuation on stderr; it never ends the process.
+  ///
   /// No device context is current in a continuation. A continuation may submit, wait for tickets,
   /// and call `then`. It must leave the thread's context stack unchanged, and it must not destroy
   /// the runtime. The ticket may be dropped before the task ends. The destructor of the runtime
-  /// first runs all continuations. `then` is defined in <flotilla/task/completion.hpp>.
-  /// @return A completion that is done when the continuation has returned. Its error is the
-  ///         exception of the continuation. The completion may be dropped.
+  /// first runs all continuations.
   /// @throws invalid_argument  `callable` is null. The call has attached nothing.
   /// @throws used_after_fork
   /// Threads  any, even inside a callable.
@@ -136,7 +137,9 @@ class FLOTILLA_EXPORT [[nodiscard]] ticket {
   ///          enqueues no host function on the stream.
   template <class F>
   requires std::invocable < std::decay_t<F>
-  &, std::exception_ptr > completion then(F&& callable) const;
+  &, std::exception_ptr > void then(F&& callable) const {
+    detail::attach(*this, detail::make_continuation(std::forward<F>(callable)));
+  }
 
   /// Returns the device that runs or ran the task, or empty if no device has taken the task yet.
   /// The runtime keeps no record of ended tasks. So the result can also be empty for an ended task

@@ -6,6 +6,7 @@
 
 #include <flotilla/error/error.hpp>
 
+#include "base/log.hpp"
 #include "dispatch/check/text.hpp"
 
 namespace flotilla::dispatch {
@@ -51,6 +52,11 @@ std::string describe(order_conflict const& found, checked_task const& later) {
          second + ", or wait for " + first + " before you submit " + second;
 }
 
+void throw_finding(std::string const& text) {
+  base::log(log_level::error, text);
+  throw missing_dependency(text);
+}
+
 void order_check::add(task_name name, dependency_list const& after,
                       std::span<task_name const> inside, checked_task task) {
   std::vector<task_name> names;
@@ -61,7 +67,7 @@ void order_check::add(task_name name, dependency_list const& after,
     std::lock_guard const lock{mutex_};
     conflict = history_.add(name, names, inside, task);
   }
-  if (conflict) { throw missing_dependency(describe(*conflict, task)); }
+  if (conflict) { throw_finding(describe(*conflict, task)); }
 }
 
 void order_check::withdraw(task_name name) noexcept {

@@ -43,6 +43,10 @@ class order_check {
 
 /// Returns a text that names two tasks without an order, and their memory.
 [[nodiscard]] std::string describe_pair(order_conflict const& found, checked_task const& later);
+/// Writes a finding into the log, and throws it. While the exception leaves the program's blocks,
+/// their memory is freed, although earlier tasks may still use it. So the process may end before
+/// the program prints the exception. @throws missing_dependency
+[[noreturn]] void throw_finding(std::string const& text);
 /// Returns the message for two submitted tasks without an order, with the cure.
 [[nodiscard]] std::string describe(order_conflict const& found, checked_task const& later);
 

@@ -27,9 +27,9 @@ void recorded_order::add_to_history(std::uint32_t number, recorded const& one) {
   after.reserve(one.ahead.size());
   for (std::uint32_t const each : one.ahead) { after.push_back(name_of(each)); }
   if (auto const conflict = history_.add(name_of(number), after, {}, one.task)) {
-    throw missing_dependency(describe_pair(*conflict, one.task) +
-                             "; add the earlier task to the 'after' of the later one "
-                             "(recorded_options::after)");
+    throw_finding(describe_pair(*conflict, one.task) +
+                  "; add the earlier task to the 'after' of the later one "
+                  "(recorded_options::after)");
   }
 }
 

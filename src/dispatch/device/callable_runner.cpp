@@ -114,18 +114,18 @@ void callable_runner::run_in(lane& in, slot_address task) {
   std::string violation;
   std::exception_ptr thrown = call(task, in, violation);
   base::add(ran_);
-  if (thrown == nullptr && !violation.empty()) {
-    thrown = std::make_exception_ptr(
-        error(parts_.reporter.describe(task) + ": " + violation + "; flotilla has undone this"));
-  }
-  if (thrown == nullptr) {
+  if (thrown == nullptr && violation.empty()) {
     parts_.committer.launched(task, in, batch);
     return;
   }
   // The callable may have enqueued work before it threw, and that work may use memory that is freed
   // when the task ends. So the task ends only after this work. Until then, the task does not count
   // as launched.
-  failures_.emplace(task, make_failure(thrown));
+  std::string const text = parts_.reporter.describe(task);
+  failures_.emplace(task, thrown != nullptr
+                              ? make_failure_of(text, std::move(thrown))
+                              : make_failure(std::make_exception_ptr(error(
+                                    text + ": " + violation + "; flotilla has undone this"))));
   batch.tasks[batch.count++] = task;
   parts_.committer.finish(in);
 }

@@ -13,27 +13,6 @@
 #include "base/tbb_bridge.hpp"
 #include "dispatch/task/failure.hpp"
 
-namespace flotilla {
-inline namespace v0_1 {
-namespace detail {
-
-completion_state::~completion_state() {
-  if (threw && !asked.load(std::memory_order_relaxed)) {
-    try {
-      base::log(log_level::error,
-                "a continuation threw, and no thread asked its completion for the error: " +
-                    dispatch::make_failure(error)->text);
-    } catch (...) {  // not enough memory for the text
-      base::log(log_level::error,
-                "a continuation threw, and no thread asked its completion for the error");
-    }
-  }
-}
-
-}  // namespace detail
-}  // namespace v0_1
-}  // namespace flotilla
-
 namespace flotilla::dispatch {
 
 namespace {
@@ -48,6 +27,14 @@ thread_local frame const* innermost = nullptr;
 /// Whether a job was destroyed on this thread during a call of executor::execute. Null outside of
 /// such a call.
 thread_local bool* dropped_in_call = nullptr;
+
+void print(std::exception_ptr const& thrown) noexcept {
+  try {
+    base::log(log_level::error, "a continuation threw: " + make_failure(thrown)->text);
+  } catch (...) {  // not enough memory for the text
+    base::log(log_level::error, "a continuation threw");
+  }
+}
 
 }  // namespace
 
@@ -101,9 +88,6 @@ void continuation_table::arrive(state_ptr const& state, std::exception_ptr const
   if (state->immediate) {
     state->callable->run(state->error);
     state->callable.reset();
-  }
-  if (state->callable == nullptr) {
-    finish(*state);
     return;
   }
   add_due(state);
@@ -113,19 +97,6 @@ void continuation_table::add_due(state_ptr const& state) noexcept {
   (last_due_ == nullptr ? first_due_ : last_due_->next_due) = state;
   last_due_ = state.get();
   due_.fetch_add(1, std::memory_order_seq_cst);
-}
-
-void continuation_table::finish(completion_state& state) {
-  for (state_ptr const& dependent : state.dependents) { arrive(dependent, state.error); }
-  state.dependents.clear();                           // the list of due states owns them now
-  state.done.store(true, std::memory_order_release);  // pairs with the acquire of every reader
-}
-
-bool continuation_table::depend(state_ptr const& state, state_ptr const& dependent) {
-  std::lock_guard const lock{mutex_};
-  if (state->done.load(std::memory_order_relaxed)) { return false; }
-  state->dependents.push_back(dependent);
-  return true;
 }
 
 bool continuation_table::run_next() {
@@ -157,7 +128,7 @@ void continuation_table::give_to_executor(state_ptr state) noexcept {
   bool dropped = false;
   bool* const outer = std::exchange(dropped_in_call, &dropped);
   try {
-    executor_->execute(detail::completion_state::make_job(std::move(state)));
+    executor_->execute(detail::continuation_state::make_job(std::move(state)));
     dropped_in_call = outer;
     if (dropped) { complain_of_drop(); }
   } catch (...) {
@@ -232,29 +203,19 @@ void continuation_table::run(state_ptr const& state) {
   // of flotilla on this thread.
   base::isolated(
       [](void* argument) {
-        completion_state& due = *static_cast<completion_state*>(argument);
-        // No other thread accesses the error until the state is done, so no lock is needed.
+        continuation_state& due = *static_cast<continuation_state*>(argument);
+        // No other thread uses a state that is due, so no lock is needed.
         std::unique_ptr<detail::continuation> callable = std::move(due.callable);
-        std::exception_ptr thrown;
         try {
           callable->run(std::exchange(due.error, nullptr));
-        } catch (...) { thrown = std::current_exception(); }
+        } catch (...) { print(std::current_exception()); }
         callable.reset();  // the destructor is also user code
         // release: pairs with the acquire in ~failure
         exception_releases.fetch_add(1, std::memory_order_release);
-        due.threw = thrown != nullptr;
-        due.error = std::move(thrown);
       },
       state.get());
   base::end_returning_child(process, "a continuation");
   innermost = mine.outer;
-  if (state->table == nullptr) {
-    // release: pairs with the acquire of every reader
-    state->done.store(true, std::memory_order_release);
-    return;
-  }
-  std::lock_guard const lock{state->table->mutex_};
-  state->table->finish(*state);
 }
 
 bool continuation_table::end() noexcept {

@@ -12,7 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include <flotilla/task/completion.hpp>
+#include <flotilla/detail/continuation.hpp>
 #include <flotilla/task/executor.hpp>
 
 #include "base/fork_guard.hpp"
@@ -27,38 +27,27 @@ namespace flotilla {
 inline namespace v0_1 {
 namespace detail {
 
-/// The state to which a `completion` refers. The state waits until `left` tasks or other states
-/// have ended. Then the state's callable is due to run, or the state is done if it has no callable.
-struct completion_state {
-  /// @param in  The table of the runtime. Null: the state waits for nothing.
-  explicit completion_state(std::shared_ptr<dispatch::continuation_table> in) noexcept
+/// A continuation that waits for tasks. It becomes due when `left` tasks have ended.
+struct continuation_state {
+  /// @param in  The table of the runtime.
+  explicit continuation_state(std::shared_ptr<dispatch::continuation_table> in) noexcept
       : table(std::move(in)) {}
-  completion_state(completion_state const&) = delete;
-  completion_state& operator=(completion_state const&) = delete;
-  ~completion_state();
-  /// Makes the job that an executor gets. The callable must be due.
-  static executor_job make_job(std::shared_ptr<completion_state> state) noexcept {
+  continuation_state(continuation_state const&) = delete;
+  continuation_state& operator=(continuation_state const&) = delete;
+  /// Makes the job that an executor gets. The continuation must be due.
+  static executor_job make_job(std::shared_ptr<continuation_state> state) noexcept {
     return executor_job{std::move(state)};
   }
 
   std::shared_ptr<dispatch::continuation_table> const table;
   std::unique_ptr<continuation> callable;
-  // The tasks for which a state without a callable waits. Empty unless the runtime checks the order
-  // of tasks: a thread that sees that the state is done knows that these tasks have ended.
-  std::vector<task_id> tasks;
-  // The table's mutex guards these members until `done` is set:
+  // The table's mutex guards these members:
   std::size_t left = 1;
-  // The first error of a predecessor. After the callable has run, the error of the callable.
-  std::exception_ptr error;
-  // The states that wait for this state. Each of them has a callable.
-  std::vector<std::shared_ptr<completion_state>> dependents;
-  std::shared_ptr<completion_state> next_due;
-  bool threw = false;    // whether the callable has thrown `error`
+  std::exception_ptr error;  // the first error of a task
+  std::shared_ptr<continuation_state> next_due;
   bool refused = false;  // whether the executor has destroyed the job of this state
   // Whether `callable` is code of flotilla that runs at once, see continuation_table::arrive.
   bool immediate = false;
-  std::atomic<bool> done{false};
-  std::atomic<bool> asked{false};  // whether a thread has read the error or will read it
 };
 
 }  // namespace detail
@@ -67,9 +56,9 @@ struct completion_state {
 
 namespace flotilla::dispatch {
 
-using detail::completion_state;
+using detail::continuation_state;
 
-/// Each runtime has one table. Completions share the ownership of the table, so the table may
+/// Each runtime has one table. Jobs of an executor and calls share its ownership, so the table may
 /// outlive the runtime. While the table's mutex is locked, no user code runs and no user object is
 /// destroyed.
 ///
@@ -80,7 +69,7 @@ using detail::completion_state;
 /// entry is removed exactly once.
 class continuation_table {
  public:
-  using state_ptr = std::shared_ptr<completion_state>;
+  using state_ptr = std::shared_ptr<continuation_state>;
   struct key {
     slot_address slot;
     std::uint64_t generation;
@@ -113,11 +102,8 @@ class continuation_table {
   /// Records that the task has ended: removes the task's entry, and counts the end for each state
   /// in the entry. Does not allocate.
   void task_ended(key task, std::exception_ptr const& why);
-  /// Counts the end of one task or state for which `state` waits.
+  /// Counts the end of one task for which `state` waits.
   void arrived(state_ptr const& state, std::exception_ptr const& why);
-  /// Makes `dependent` run after `state`. Returns false if `state` is already done. In that case
-  /// the caller must pass the error of `state` to `dependent`.
-  [[nodiscard]] bool depend(state_ptr const& state, state_ptr const& dependent);
   /// Runs one due callable, or gives it to the executor. Does nothing if this thread is already
   /// inside a callable of this table. Returns whether a callable was due.
   bool run_next();
@@ -126,7 +112,7 @@ class continuation_table {
   /// Makes a callable due again that the executor will not run. A thread that calls `run_next` then
   /// runs it itself. Runs no user code.
   static void take_back(state_ptr state) noexcept;
-  /// Runs the state's callable on this thread. Afterwards the state is done.
+  /// Runs the state's callable on this thread.
   static void run(state_ptr const& state);
   /// Treats every watched task as ended with the error `outcome(key)`. Call it on a poisoned
   /// runtime, where tasks do not end one by one.
@@ -166,7 +152,6 @@ class continuation_table {
   /// If the state waits for nothing more, runs its callable if it is immediate, or else makes it
   /// due.
   void arrive(state_ptr const& state, std::exception_ptr const& why);
-  void finish(completion_state& state);
   void add_due(state_ptr const& state) noexcept;
 
   void give_to_executor(state_ptr state) noexcept;
@@ -181,7 +166,7 @@ class continuation_table {
   std::mutex mutex_;
   watch_map watched_;
   state_ptr first_due_;
-  completion_state* last_due_ = nullptr;
+  continuation_state* last_due_ = nullptr;
   bool over_ = false;
   std::atomic<bool> has_complained_{false};  // about the executor
   // Written with the mutex locked. Exception: `use` decrements users_ without the mutex.

@@ -42,7 +42,7 @@ posted_errors::posted_errors(error_handler handler, task_table const& tasks,
 void posted_errors::report(std::shared_ptr<failure const> const& why) noexcept {
   try {
     if (!handler_) { return print(why); }
-    auto const state = std::make_shared<completion_state>(table_);
+    auto const state = std::make_shared<continuation_state>(table_);
     state->callable = detail::make_continuation(std::cref(handler_));
     table_->arrived(state, why->error);
   } catch (std::bad_alloc const&) {

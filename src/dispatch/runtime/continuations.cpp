@@ -36,7 +36,7 @@ std::unique_ptr<detail::continuation> continuations::observing(
   return made;
 }
 
-void continuations::watch(task_id id, std::shared_ptr<completion_state> const& state) const {
+void continuations::watch(task_id id, std::shared_ptr<continuation_state> const& state) const {
   auto const& [shared, devices, policies, query, runner] = waiter_.with();
   continuation_table::key const task{id.slot, id.generation};
   table_->watch(task, state);
@@ -57,11 +57,20 @@ void continuations::watch(task_id id, std::shared_ptr<completion_state> const& s
   shared.bell.ring_for_continuations();
 }
 
-std::shared_ptr<completion_state> continuations::after(
-    task_id id, std::unique_ptr<detail::continuation> callable) const {
+void continuations::after(task_id id, std::unique_ptr<detail::continuation> callable) const {
   usage_.check_process();
-  auto const state = std::make_shared<completion_state>(table_);
-  state->callable = observing({&id, 1}, std::move(callable));
+  attach(id, observing({&id, 1}, std::move(callable)), false);
+}
+
+void continuations::notify(task_id id, std::unique_ptr<detail::continuation> callable) const {
+  attach(id, std::move(callable), true);
+}
+
+void continuations::attach(task_id id, std::unique_ptr<detail::continuation> callable,
+                           bool immediate) const {
+  auto const state = std::make_shared<continuation_state>(table_);
+  state->callable = std::move(callable);
+  state->immediate = immediate;
   // As soon as the task is watched, other threads may drop the ticket and end the runtime. `use`
   // keeps the runtime alive, and `table` keeps the table alive, until this function returns.
   std::shared_ptr<continuation_table> const table = table_;
@@ -72,44 +81,12 @@ std::shared_ptr<completion_state> continuations::after(
   } else {
     watch(id, state);
   }
-  return state;
 }
 
-void continuations::notify(task_id id, std::unique_ptr<detail::continuation> callable) const {
-  auto const state = std::make_shared<completion_state>(table_);
-  state->callable = std::move(callable);
-  state->immediate = true;
-  std::shared_ptr<continuation_table> const table = table_;
-  continuation_table::use const use{*table};
-  if (use.over()) {
-    continuation_table::run(state);
-  } else {
-    watch(id, state);
-  }
-}
-
-std::shared_ptr<completion_state> continuations::after_all(std::span<task_id const> tasks) const {
-  usage_.check_process();
-  auto const state = std::make_shared<completion_state>(table_);
-  state->left = tasks.size();
-  if (checks_ != nullptr && checks_->which().order) {
-    state->tasks.assign(tasks.begin(), tasks.end());
-  }
-  continuation_table::use const use{*table_};
-  for (task_id const id : tasks) {
-    if (use.over()) {
-      table_->arrived(state, waiter_.with().query.error_of(id));
-    } else {
-      watch(id, state);
-    }
-  }
-  return state;
-}
-
-std::shared_ptr<completion_state> continuations::prepare(
+std::shared_ptr<continuation_state> continuations::prepare(
     std::span<task_id const> tasks, std::unique_ptr<detail::continuation> callable,
     bool immediate) const {
-  auto const state = std::make_shared<completion_state>(table_);
+  auto const state = std::make_shared<continuation_state>(table_);
   state->callable = immediate ? std::move(callable) : observing(tasks, std::move(callable));
   state->immediate = immediate;
   state->left = tasks.size() + 1;  // one more for `start`
@@ -118,37 +95,9 @@ std::shared_ptr<completion_state> continuations::prepare(
   return state;
 }
 
-void continuations::start(std::shared_ptr<completion_state> const& prepared) const {
+void continuations::start(std::shared_ptr<continuation_state> const& prepared) const {
   table_->arrived(prepared, nullptr);
   waiter_.with().shared.bell.ring_for_continuations();
-}
-
-std::shared_ptr<completion_state> continuations::after(
-    std::shared_ptr<completion_state> const& state, continuations const* runtime,
-    std::unique_ptr<detail::continuation> callable) {
-  std::shared_ptr<continuation_table> const table = state->table;
-  auto const dependent = std::make_shared<completion_state>(table);
-  if (table == nullptr) {
-    dependent->callable = std::move(callable);  // `state` had nothing to wait for
-    continuation_table::run(dependent);
-    return dependent;
-  }
-  continuation_table::use const use{*table};
-  if (!use.over()) {
-    runtime->usage_.check_process();
-    callable = runtime->observing(state->tasks, std::move(callable));
-  }
-  dependent->callable = std::move(callable);
-  state->asked.store(true, std::memory_order_relaxed);
-  if (table->depend(state, dependent)) { return dependent; }
-  if (use.over()) {
-    dependent->error = state->error;
-    continuation_table::run(dependent);
-  } else {
-    table->arrived(dependent, state->error);
-    runtime->waiter_.with().shared.bell.ring_for_continuations();
-  }
-  return dependent;
 }
 
 void continuations::wait_until_idle(slow_waits::wait age) const {

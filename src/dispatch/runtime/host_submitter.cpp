@@ -19,17 +19,28 @@ namespace flotilla::dispatch {
 
 namespace {
 
+/// Returns the failure of the first task in `after` that has failed, or null.
+[[nodiscard]] std::shared_ptr<failure const> failure_ahead(runtime_parts const& shared,
+                                                           slot_address task) {
+  slot const& one = shared.tasks.at(task);
+  for (std::size_t i = shared.tasks.order_only(task); i < one.dependencies; ++i) {
+    task_state ahead = shared.order.look(shared.tasks.dependency(task, i));
+    if (ahead.state == task_state::states::failed) { return std::move(ahead.why); }
+  }
+  return nullptr;
+}
+
+[[nodiscard]] std::shared_ptr<failure const> failure_of_all(runtime_parts const& shared) {
+  return shared.faults.is_poisoned() ? shared.faults.failure_of_all() : nullptr;
+}
+
 /// Returns why a task on the host must not run, or null.
 [[nodiscard]] std::shared_ptr<failure const> refusal_of(runtime_parts const& shared,
                                                         slot_address task) {
-  slot const& one = shared.tasks.at(task);
-  for (std::size_t i = shared.tasks.order_only(task); i < one.dependencies; ++i) {
-    task_state const ahead = shared.order.look(shared.tasks.dependency(task, i));
-    if (ahead.state == task_state::states::failed) {
-      return make_dependency_failure(shared.text.describe(task, "on the host"), ahead.why);
-    }
+  if (auto why = failure_ahead(shared, task)) {
+    return make_dependency_failure(shared.text.describe(task, "on the host"), std::move(why));
   }
-  return shared.faults.is_poisoned() ? shared.faults.failure_of_all() : nullptr;
+  return failure_of_all(shared);
 }
 
 }  // namespace
@@ -81,12 +92,22 @@ class host_submitter::call final : public detail::continuation {
  private:
   /// Runs the function, unless it must not run. @return the failure of the task, or null.
   [[nodiscard]] std::shared_ptr<failure const> run_function() {
-    if (auto why = refusal_of(shared_, task_)) { return why; }
+    std::exception_ptr error;
+    if (what_->takes_errors()) {
+      error = error_ahead();
+    } else if (auto why = refusal_of(shared_, task_)) {
+      return why;
+    }
     if (shared_.trace.active()) [[unlikely]] { shared_.trace.note_begin(task_); }
     try {
-      what_->run(nullptr);
-    } catch (...) { return make_failure(std::current_exception()); }
+      what_->run(std::move(error));
+    } catch (...) { return make_failure_of(text(), std::current_exception()); }
     return nullptr;
+  }
+  [[nodiscard]] std::exception_ptr error_ahead() const {
+    auto why = failure_ahead(shared_, task_);
+    if (why == nullptr) { why = failure_of_all(shared_); }
+    return why == nullptr ? nullptr : why->error;
   }
   [[nodiscard]] std::string text() const { return shared_.text.describe(task_, "on the host"); }
 
@@ -170,7 +191,7 @@ bool host_submitter::submit_made(Make const& make, bool immediate, Options const
   }
   slot_address const task = take(if_full);
   if (task == no_slot) { return false; }
-  std::shared_ptr<completion_state> prepared;
+  std::shared_ptr<continuation_state> prepared;
   try {
     fill(task, options);
     with_.shared.hosts.add(task, std::move(keys));

@@ -6,7 +6,7 @@
 
 #include <memory>
 
-#include <flotilla/task/completion.hpp>
+#include <flotilla/detail/continuation.hpp>
 #include <flotilla/task/task_options.hpp>
 #include <flotilla/task/ticket.hpp>
 
@@ -51,7 +51,7 @@ class host_submitter {
 
   /// Submits a host task. Returns false if the window is full and the call gives up. In that case
   /// `what` is unchanged.
-  /// @param what     Runs once. Its argument means nothing.
+  /// @param what     Runs once. Its argument is null unless it takes errors.
   /// @param options  A task_options or flow_task_options.
   /// @param ticket   Receives the ticket. If null, the task is posted.
   /// @throws the exceptions of runtime::submit for a host_task

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <flotilla/error/error.hpp>
+#include <flotilla/settings/explanations.hpp>
 
 #include "base/log.hpp"
 #include "base/processors.hpp"
@@ -44,6 +45,7 @@ runtime_options checked_options(runtime_options options) {
                            std::to_string(options.stuck_after->count()) + " ms");
   }
   base::check_log_environment();
+  static_cast<void>(explanations::from_environment());  // refused here, not by the first flow
   check_time("period", options.restart.period, std::chrono::milliseconds{1});
   check_time("back_off", options.restart.back_off, std::chrono::milliseconds{0});
   return options;

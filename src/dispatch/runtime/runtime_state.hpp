@@ -72,8 +72,6 @@ class runtime_state final : public detail::runtime_impl {
   /// has passed.
   [[nodiscard]] std::optional<std::size_t> wait_any(std::span<task_id const> ids,
                                                     waiter::deadline until);
-  /// Waits until the completion is done. @return false if the deadline has passed.
-  bool wait(completion_state const& state, waiter::deadline until);
   void wait_idle();
   /// Drains every device whose lease is free, and runs due continuations. @return whether a task or
   /// a continuation is open.
@@ -117,7 +115,7 @@ class runtime_state final : public detail::runtime_impl {
   replay_turns turns_;
   host_tasks hosts_;
   dependencies order_;
-  // Shared, because completions may outlive the runtime.
+  // Shared, because jobs of an executor may outlive the runtime.
   std::shared_ptr<continuation_table> const table_;
   bulk_table bulks_;
   chunk_memories chunks_;

@@ -65,17 +65,6 @@ std::optional<std::size_t> runtime_state::wait_any(std::span<task_id const> ids,
   return wait.first();
 }
 
-bool runtime_state::wait(completion_state const& state, waiter::deadline until) {
-  usage.check_process();
-  completion_wait wait{waits, state};
-  if (!wait.done() && is_inside_user_code(*this)) {
-    throw would_deadlock(
-        "a callable or continuation cannot wait for a completion, because the completion may "
-        "depend on the callable or continuation; instead of waiting, use `then` or co_await");
-  }
-  return waits.until(wait, until);
-}
-
 void runtime_state::wait_idle() {
   usage.check_process();
   if (is_inside_user_code(*this)) {

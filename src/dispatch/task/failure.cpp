@@ -6,16 +6,29 @@
 
 namespace flotilla::dispatch {
 
-std::shared_ptr<failure const> make_failure(std::exception_ptr error,
-                                            std::shared_ptr<failure const> cause) {
-  std::string text = "an exception that is not a std::exception";
+namespace {
+
+std::string text_of(std::exception_ptr const& error) {
   try {
     std::rethrow_exception(error);
-  } catch (std::exception const& known) { text = known.what(); } catch (...) {
+  } catch (std::exception const& known) { return known.what(); } catch (...) {
+    return "an exception that is not a std::exception";
   }
+}
+
+}  // namespace
+
+std::shared_ptr<failure const> make_failure(std::exception_ptr error,
+                                            std::shared_ptr<failure const> cause) {
+  std::string text = text_of(error);
   unsigned const depth = cause == nullptr ? 0 : cause->depth + 1;
   return std::make_shared<failure const>(
       failure{std::move(error), std::move(text), std::move(cause), depth});
+}
+
+std::shared_ptr<failure const> make_failure_of(std::string const& task, std::exception_ptr error) {
+  std::string text = task + " threw: " + text_of(error);
+  return std::make_shared<failure const>(failure{std::move(error), std::move(text), nullptr, 0});
 }
 
 std::shared_ptr<failure const> make_spreading_failure(std::exception_ptr error) {

@@ -60,6 +60,10 @@ struct failure {
 
 [[nodiscard]] std::shared_ptr<failure const> make_failure(
     std::exception_ptr error, std::shared_ptr<failure const> cause = nullptr);
+/// Returns the failure of a task whose function has thrown `error`. Its text begins with the task.
+/// @param task  The task in words.
+[[nodiscard]] std::shared_ptr<failure const> make_failure_of(std::string const& task,
+                                                             std::exception_ptr error);
 /// Returns a failure whose error the tasks that depend on it throw, too (failure::spreads).
 [[nodiscard]] std::shared_ptr<failure const> make_spreading_failure(std::exception_ptr error);
 /// Returns the failure of a task that did not run because a predecessor failed.

@@ -105,16 +105,6 @@ void any_wait::idle(backoff& state, waiter::deadline until) const {
   policies.idle(all.together(policies.resolved(wait_policy::automatic)), state.next_round(), until);
 }
 
-bool completion_wait::help(backoff& state) const {
-  return waiter_.with().devices.help(state.filter(), std::nullopt, [this] { return done(); });
-}
-
-void completion_wait::idle(backoff& state, waiter::deadline until) const {
-  policy_table const& policies = waiter_.with().policies;
-  policies.idle(policies.of_busy_devices(policies.resolved(wait_policy::automatic)),
-                state.next_round(), until);
-}
-
 bool idle_wait::done() noexcept {
   runtime_parts const& shared = waiter_.with().shared;
   if (shared.faults.is_poisoned()) { return true; }

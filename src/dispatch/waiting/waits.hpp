@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: The flotilla authors
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The waits that users can start: for a task, for the first of several tasks, for a completion, and
-// for all tasks.
+// The waits that users can start: for a task, for the first of several tasks, and for all tasks.
 
 #include <cstdint>
 #include <optional>
@@ -81,26 +80,6 @@ class any_wait {
   std::span<task_id const> const ids_;
   std::size_t first_ = 0;
   slow_waits::wait age_{.what = "wait_any", .begun = {}};
-};
-
-/// A wait for a completion. Not allowed inside a callable or a continuation.
-class completion_wait {
- public:
-  completion_wait(waiter const& waiter, completion_state const& state) noexcept
-      : waiter_(waiter), state_(state) {}
-
-  [[nodiscard]] bool done() const noexcept {
-    return state_.done.load(std::memory_order_acquire);  // pairs with continuation_table::finish
-  }
-  bool help(backoff& state) const;
-  [[nodiscard]] static bool runs_continuations() noexcept { return true; }
-  void idle(backoff& state, waiter::deadline until) const;
-  [[nodiscard]] slow_waits::wait& age() noexcept { return age_; }
-
- private:
-  waiter const& waiter_;
-  completion_state const& state_;
-  slow_waits::wait age_{.what = "a wait for a completion", .begun = {}};
 };
 
 /// A wait for all tasks of an epoch and of all earlier epochs. Ends early if the driver is

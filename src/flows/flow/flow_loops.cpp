@@ -23,7 +23,7 @@ std::size_t flow_state::repeat(std::size_t count, std::function<void()> const& i
     // The data need contents only after the first iterations.
     detail::datum_use const named{condition->value.what, detail::access_mode::write, nullptr};
     std::lock_guard const lock{mutex_};
-    checks_.check({&named, 1}, "repeat_while");
+    checks_.check({&named, 1}, {"repeat_while"});
     if (named.what->is_token()) {
       throw invalid_argument("repeat_while: the condition needs data, but a token has no memory");
     }

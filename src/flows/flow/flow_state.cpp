@@ -114,7 +114,7 @@ tile_list flow_state::divide(detail::datum& whole, triple const& tile,
     throw invalid_argument(whole.text() + ": an extent of the tiles is 0, but must be at least 1");
   }
   if (ranks_ != nullptr) { ranks_->collect(whole); }
-  obstacle_resolver resolver = make_resolver(whole.label);
+  obstacle_resolver resolver = make_resolver({whole.label});
   while (true) {
     tile_list made;  // destroyed after the mutex is unlocked
     obstacle why;
@@ -137,10 +137,10 @@ tile_list flow_state::divide(detail::datum& whole, triple const& tile,
 }
 
 std::optional<place> flow_state::ask_placement(std::span<detail::datum_use const> uses,
-                                               task_options const& options) {
+                                               task_options const& options, launch const* what) {
   if (!runtime_.tasks.has_placement()) { return std::nullopt; }
   std::unique_lock lock{mutex_};
-  checks_.check(uses, options.label);
+  checks_.check(uses, {options.label, what});
   access_list const accesses{uses};
   lock.unlock();  // the placement is code of the application
   auto const chosen = runtime_.tasks.place_freely(options, accesses.all());
@@ -186,7 +186,7 @@ detail::placed_data flow_state::wait_for_host(detail::datum& which, bool for_upd
 
 void flow_state::prefetch(detail::datum& which, place to) {
   runtime_.usage.check_usable();
-  obstacle_resolver resolver = make_resolver(which.label);
+  obstacle_resolver resolver = make_resolver({which.label});
   std::size_t copies = 0;
   while (true) {
     obstacle why;

@@ -106,7 +106,7 @@ class flow_state : public std::enable_shared_from_this<flow_state> {
   /// Returns the device that the runtime's placement chooses. Empty if it chooses none, or the
   /// runtime has no placement. Call it without the mutex. @throws invalid_argument
   [[nodiscard]] std::optional<place> ask_placement(std::span<detail::datum_use const> uses,
-                                                   task_options const& options);
+                                                   task_options const& options, launch const* what);
   /// Makes data without a valid copy.
   /// @throws invalid_argument  An extent is zero, or there is memory whose size does not match.
   [[nodiscard]] std::unique_ptr<detail::datum> make(std::size_t each,
@@ -130,8 +130,8 @@ class flow_state : public std::enable_shared_from_this<flow_state> {
       if (actual[i].what == why.whose) { why.whose = uses[i].what; }
     }
   }
-  [[nodiscard]] obstacle_resolver make_resolver(std::string_view label) noexcept {
-    return {owner_, runtime_, mutex_, planner_, label};
+  [[nodiscard]] obstacle_resolver make_resolver(task_name const& task) noexcept {
+    return {owner_, runtime_, mutex_, planner_, task};
   }
 
   runtime& owner_;
@@ -156,12 +156,12 @@ void flow_state::submit_here(std::span<detail::datum_use const> uses, task_optio
   if (!options.after.empty() || !options.after_end.empty()) {
     runtime_.valid.check_predecessors(options.after.ids(), options.after_end.ids());
   }
-  std::optional<place> where = required ? required : ask_placement(uses, options);
+  std::optional<place> where = required ? required : ask_placement(uses, options, what);
   placement_text text{explains_.placement && !(where && where->is_host()), options.label};
   if (where && text.is_on()) {
     text.add(*where, required ? "it requires this device" : "the placement chose it");
   }
-  obstacle_resolver resolver = make_resolver(options.label);
+  obstacle_resolver resolver = make_resolver({options.label, what});
   std::size_t copies = 0;
   while (true) {
     std::vector<detail::datum_use> changed;
@@ -169,7 +169,7 @@ void flow_state::submit_here(std::span<detail::datum_use const> uses, task_optio
     obstacle why;
     {
       std::lock_guard const lock{mutex_};
-      checks_.check(uses, options.label);
+      checks_.check(uses, {options.label, what});
       iteration_log* const iteration = planner_.log().iteration();
       if (!where && iteration != nullptr) {
         where = iteration->place_of_next_task();

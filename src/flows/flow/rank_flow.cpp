@@ -17,7 +17,7 @@ constexpr char const* is_over_ranks = "its flow runs over several ranks";
 
 template <class Step>
 void rank_flow::until_done(std::string_view label, Step const& step) {
-  obstacle_resolver resolver{with_.owner, with_.state, with_.mutex, with_.planner, label};
+  obstacle_resolver resolver{with_.owner, with_.state, with_.mutex, with_.planner, {label}};
   while (true) {
     obstacle why;
     {
@@ -54,7 +54,7 @@ void rank_flow::pass(std::span<detail::datum_use const> uses, int rank,
   std::size_t done = 0;
   auto const submit_copies = [&]() -> obstacle {
     if (!is_checked) {
-      with_.checks.check(uses, options.label);
+      with_.checks.check(uses, {options.label});
       with_.planner.log().refuse(is_over_ranks);
       is_checked = true;
     }

@@ -67,8 +67,8 @@ void use_check::check_memory(detail::datum const& which, std::string const& task
 }
 
 void use_check::check_one(std::span<detail::datum_use const> uses, std::size_t index,
-                          std::string_view label) const {
-  std::string const task = label.empty() ? "" : "task '" + std::string{label} + "': ";
+                          task_name const& name) const {
+  std::string const task = name.label.empty() && name.what == nullptr ? "" : name.text() + ": ";
   detail::datum const* const which = uses[index].what;
   if (which == nullptr) {
     throw invalid_argument(task + "use " + std::to_string(index) +

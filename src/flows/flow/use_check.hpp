@@ -6,12 +6,12 @@
 #include <cstddef>
 #include <span>
 #include <string>
-#include <string_view>
 
 #include <flotilla/detail/data_use.hpp>
 
 #include "dispatch/runtime/runtime_state.hpp"
 #include "flows/data/datum.hpp"
+#include "flows/data/task_name.hpp"
 
 namespace flotilla::flows {
 
@@ -23,9 +23,9 @@ class use_check {
       : owner_(owner), runtime_(runtime) {}
 
   /// Checks the uses of a task. @throws invalid_argument
-  void check(std::span<detail::datum_use const> uses, std::string_view label) const {
+  void check(std::span<detail::datum_use const> uses, task_name const& task) const {
     for (std::size_t i = 0; i < uses.size(); ++i) {
-      if (!is_plain(uses, i)) [[unlikely]] { check_one(uses, i, label); }
+      if (!is_plain(uses, i)) [[unlikely]] { check_one(uses, i, task); }
     }
   }
   /// Checks that the program may use the data. @throws invalid_argument
@@ -57,7 +57,7 @@ class use_check {
     return true;
   }
   void check_one(std::span<detail::datum_use const> uses, std::size_t index,
-                 std::string_view label) const;
+                 task_name const& task) const;
   /// If the runtime checks arguments, checks that memory of the program still exists.
   void check_memory(detail::datum const& which, std::string const& task) const;
 

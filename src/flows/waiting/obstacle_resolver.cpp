@@ -25,10 +25,6 @@ namespace {
 
 }  // namespace
 
-std::string obstacle_resolver::task_text() const {
-  return label_.empty() ? "a task" : "task '" + std::string{label_} + "'";
-}
-
 void obstacle_resolver::destroy_unused(place where, bool all) {
   std::vector<block> unused;  // destroyed after the mutex is unlocked
   std::lock_guard const lock{mutex_};
@@ -55,7 +51,7 @@ void obstacle_resolver::allocate(obstacle const& why) {
     if (failed.status() != driver_status::out_of_memory) { throw; }
     auto const with_names = [&](driver_error const& of) {
       return driver_error(of.status(), of.call(),
-                          of.subject() + ", " + task_text() + ": " + text_of(why) + " need " +
+                          of.subject() + ", " + task_.text() + ": " + text_of(why) + " need " +
                               std::to_string(why.bytes) + " bytes there");
     };
     if (!on_host) {
@@ -85,7 +81,7 @@ void obstacle_resolver::lift_limit(obstacle const& why) {
     return;
   }
   throw driver_error(driver_status::out_of_memory, "flow::submit",
-                     "device " + std::to_string(why.where.device().value) + ", " + task_text() +
+                     "device " + std::to_string(why.where.device().value) + ", " + task_.text() +
                          ": its data need " + std::to_string(why.bytes) +
                          " bytes there, but flow_options::memory_limit is " +
                          std::to_string(memory.limit()) + " bytes" + text_of_divided(why) + " (" +

@@ -6,10 +6,10 @@
 #include <exception>
 #include <mutex>
 #include <string>
-#include <string_view>
 
 #include "dispatch/runtime/runtime_state.hpp"
 #include "flows/data/obstacle.hpp"
+#include "flows/data/task_name.hpp"
 #include "flows/order/task_planner.hpp"
 
 namespace flotilla::flows {
@@ -17,10 +17,10 @@ namespace flotilla::flows {
 /// Serves one submit. The caller must not hold the flow's mutex.
 class obstacle_resolver {
  public:
-  /// @param label  The label of the task.
+  /// @param task  For messages.
   obstacle_resolver(runtime& owner, dispatch::runtime_state& state, std::mutex& mutex,
-                    task_planner& planner, std::string_view label) noexcept
-      : owner_(owner), runtime_(state), mutex_(mutex), planner_(planner), label_(label) {}
+                    task_planner& planner, task_name const& task) noexcept
+      : owner_(owner), runtime_(state), mutex_(mutex), planner_(planner), task_(task) {}
 
   /// Does what is missing. Afterwards, the caller tries again. It may meet an obstacle again,
   /// because other threads submit too.
@@ -38,13 +38,12 @@ class obstacle_resolver {
   void wait_for_slot(place where) const;
   /// Destroys the blocks that were given up. @param all  Gives up all free blocks before.
   void destroy_unused(place where, bool all);
-  [[nodiscard]] std::string task_text() const;
 
   runtime& owner_;
   dispatch::runtime_state& runtime_;
   std::mutex& mutex_;
   task_planner& planner_;
-  std::string_view const label_;
+  task_name const task_;
   std::exception_ptr no_memory_;  // the last error of an allocation on a device
   bool is_last_try_ = false;
 };

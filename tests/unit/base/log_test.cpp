@@ -76,6 +76,10 @@ TEST(Log, ARuntimeRefusesAWrongLevel) {
               "environment variable FLOTILLA_LOG: 'loud' is not a level of the log; the levels are "
               "error, warning, info, debug");
   });
+  FLOTILLA_EXPECT_IN_CHILD([] {
+    EXPECT_EQ(written(""), "flotilla: one\nflotilla: two\n") << "an empty value counts as none";
+    runtime const rt{{.devices = "cpu"}};
+  });
   EXPECT_THROW(static_cast<void>(parse_log_level("")), unknown_setting);
   EXPECT_THROW(static_cast<void>(parse_log_level("Error")), unknown_setting);
   EXPECT_EQ(parse_log_level("info"), log_level::info);

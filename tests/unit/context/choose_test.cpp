@@ -126,7 +126,8 @@ TEST(Choose, RefusesMissingGpus) {
 // requirement: unknown words are refused, whether or not there are GPUs
 TEST(Choose, RefusesInvalidWords) {
   auto const refuses = [] {
-    for (char const* const part : {"banana", "gpu", "2", "-1", "CUDA", "cuda0", "cpu0"}) {
+    for (char const* const part :
+         {"banana", "gpu", "2", "-1", "CUDA", "CPU:2", "cuda0", "cpu0", "cpu:2 cpu:3"}) {
       EXPECT_THAT(refused<unknown_device>(part), HasSubstr("'" + std::string{part} + "'"));
     }
     for (char const* const whole :
@@ -148,9 +149,14 @@ TEST(Choose, RefusesInvalidWords) {
 TEST(Choose, RefusesToMixDrivers) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     with_three_gpus();
-    for (char const* const whole :
-         {"cpu,cuda", "cuda:0,cpu:2", "auto,cuda", "cpu,cpu", "cuda,auto"}) {
+    for (char const* const whole : {"cpu,cuda", "cuda:0,cpu:2", "auto,cuda", "cuda,auto"}) {
       EXPECT_THAT(refused<unknown_device>(whole), HasSubstr("cannot be combined"));
+    }
+    for (char const* const whole : {"cpu,cpu", "cpu:2,cpu:3", "cpu:2/green:1,cpu"}) {
+      EXPECT_THAT(refused<unknown_device>(whole), HasSubstr("a second request for CPU devices"));
+    }
+    for (char const* const whole : {"cpu:2,", ",cuda:0", "cuda:0,,cuda:1"}) {
+      EXPECT_THAT(refused<unknown_device>(whole), HasSubstr("remove the comma"));
     }
   });
 }

@@ -39,9 +39,9 @@ class ContinuationTable : public ::testing::Test {
   [[nodiscard]] table_ptr make_table(executor* with = nullptr) const {
     return std::make_shared<continuation_table>(bell_, with);
   }
-  /// Returns a state that waits for one task or state. Its callable counts how often it runs.
+  /// Returns a state that waits for one task. Its callable counts how often it runs.
   [[nodiscard]] continuation_table::state_ptr make_state(table_ptr const& table) {
-    auto made = std::make_shared<completion_state>(table);
+    auto made = std::make_shared<continuation_state>(table);
     made->callable = detail::make_continuation([this](std::exception_ptr const&) { ++runs_; });
     return made;
   }

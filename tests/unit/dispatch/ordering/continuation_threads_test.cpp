@@ -26,7 +26,7 @@ struct end_counter {
 };
 
 void give(std::shared_ptr<continuation_table> const& table, doorbell const& bell, auto callable) {
-  auto const state = std::make_shared<completion_state>(table);
+  auto const state = std::make_shared<continuation_state>(table);
   state->callable = detail::make_continuation(std::move(callable));
   table->arrived(state, nullptr);
   bell.ring_for_continuations();

@@ -144,7 +144,7 @@ TEST_F(NumaPlacement, ContinuationsAreNotRestricted) {
   processor_mask seen;
   std::atomic<bool> ended{false};
   ticket const one = rt.submit([](task_context&) {});
-  completion const after = one.then([&](std::exception_ptr) {
+  one.then([&](std::exception_ptr) {
     seen = mask_here();
     ended = true;
   });
