@@ -185,13 +185,15 @@ TEST_F(BusyThreads, AGlobalRuntimeMayEndBeforeThem) {
   expect_quiet(&end_while_a_thread_works, owners::global_object);
 }
 
-/// What a callable has captured. It must not be destroyed while the callable runs.
-struct capture {
-  static inline std::atomic<unsigned> in_use{0};
-  ~capture() {
-    if (in_use != 0) { std::_Exit(status + 1); }
-  }
-};
+std::atomic<unsigned> running_callables{0};
+
+/// What a callable captures. The last copy must not be destroyed while a callable runs.
+[[nodiscard]] std::shared_ptr<int> make_capture() {
+  return {new int{0}, [](int* memory) {
+            if (running_callables != 0) { std::_Exit(status + 1); }
+            delete memory;
+          }};
+}
 
 struct where_callables_run {
   char const* name;
@@ -209,19 +211,20 @@ class BusyCallables : public BusyThreads,
   ::alarm(50);
   runtime& rt = object.emplace(
       runtime_options{.devices = device_spec(where.devices), .workers = where.workers});
-  auto const endless = [held = capture{}](task_context&) {
-    ++capture::in_use;
-    while (true) { std::this_thread::sleep_for(milliseconds{1}); }
-  };
   std::thread{[&] {
     for (unsigned i = 0; i < where.devices; ++i) {
-      rt.post(endless, {.device = device_ordinal{i}});
+      rt.post(
+          [held = make_capture()](task_context&) {
+            ++running_callables;
+            while (true) { std::this_thread::sleep_for(milliseconds{1}); }
+          },
+          {.device = device_ordinal{i}});
     }
     // With workers, this thread must not run a callable instead of them.
     if (where.workers == 0) { rt.wait_idle(); }
     while (true) { std::this_thread::sleep_for(milliseconds{1}); }
   }}.detach();
-  while (capture::in_use != where.devices) { std::this_thread::yield(); }
+  while (running_callables != where.devices) { std::this_thread::yield(); }
   std::exit(status);
 }
 
