@@ -7,7 +7,7 @@
 function(_flotilla_host_compiles result code)
   set(file "${WORK}/signatures.cpp")
   file(WRITE "${file}" "${code}")
-  execute_process(COMMAND "${COMPILER}" "@${WORK}/host.rsp" -fsyntax-only -w "${file}"
+  execute_process(COMMAND "${CMAKE_COMMAND}" -E env LC_ALL=C "${COMPILER}" "@${WORK}/host.rsp" -fsyntax-only -w "${file}"
                   RESULT_VARIABLE status OUTPUT_QUIET ERROR_VARIABLE output)
   if(status EQUAL 0)
     set(${result} TRUE PARENT_SCOPE)

@@ -129,7 +129,8 @@ class FLOTILLA_EXPORT runtime {
         options, [&](auto const&... how) { return detail::submit_launch(*impl_, what, how...); });
   }
   /// @param what     A copy or fill (memory_op); a callable, which can be any function of type
-  ///                 void(task_context&); a host_task; an event; or a bulk (bulk.hpp).
+  ///                 void(task_context&); a host_task; an event; or a bulk (bulk.hpp). Callables
+  ///                 and host tasks in variables need std::move. A flow takes launches with data.
   /// @param options  A task_options, or a host_options for a host_task.
   ///
   /// Callables  A worker, or a thread that waits or pumps, calls `what` and then destroys it. The
@@ -157,7 +158,7 @@ class FLOTILLA_EXPORT runtime {
     return made;
   }
   template <detail::not_work W>
-  ticket submit(W&&, auto const&...) = delete;  // `what` must be work, as above; data need a flow
+  ticket submit(W&&, task_options const& = {}) = delete;  // no work: see `what` above; data: flow
 
   /// Does the same as `submit`, except if the window is full. In that case it submits nothing and
   /// returns an empty optional at once. A `callable` or host_task then stays unchanged; a function
@@ -177,7 +178,7 @@ class FLOTILLA_EXPORT runtime {
     return made;
   }
   template <detail::not_work W>
-  std::optional<ticket> try_submit(W&&, auto const&...) = delete;  // see submit
+  std::optional<ticket> try_submit(W&&, task_options const& = {}) = delete;  // no work: see submit
 
   /// Does the same as `submit`, but without a ticket. If the task fails,
   /// `runtime_options::on_error` gets the error. `wait_idle` and the destructor wait for the task.
@@ -191,7 +192,7 @@ class FLOTILLA_EXPORT runtime {
     detail::submit_work(*impl_, std::forward<W>(what), options, detail::if_full::wait, nullptr);
   }
   template <detail::not_work W>
-  void post(W&&, auto const&...) = delete;  // `what` must be work, as for submit; data need a flow
+  void post(W&&, task_options const& = {}) = delete;  // no work: see submit; data: flow
 
   /// Makes one bounded pass over all devices that no other thread drives: it launches waiting tasks
   /// and retires ended tasks. In single-threaded mode, it then runs up to 64 continuations that are

@@ -228,7 +228,7 @@ choice choose(std::string_view specification) {
   }
   for (std::string_view const part : names) {
     if (part.empty()) {
-      refuse(part, specification, "is empty; name a device there, or remove the comma");
+      refuse(part, specification, "is empty; name a device there, or leave it out");
     }
   }
   if (std::ranges::all_of(names, is_cpu)) {

@@ -69,13 +69,15 @@ class containment_test : public guest_test, public ::testing::WithParamInterface
     devices_.reset();
     guest_test::TearDown();
   }
-  void start(runtime_options options = {}) {
+  /// @param kernel_ns  If not 0, all kernels are taken to run for so long (dispatch::tuning).
+  void start(runtime_options options = {}, float kernel_ns = 0) {
     devices_.emplace(2);
     options.devices = device_spec(2);
     options.workers = GetParam();
     if (!options.restart.intensity) { options.restart.intensity = many; }
     dispatch::tuning tuned;
     tuned.recovery = &*devices_;
+    tuned.kernel_ns = kernel_ns;
     runtime_.reset(new runtime(make_runtime(std::move(options), tuned)));
     program_.emplace(*runtime_);
   }

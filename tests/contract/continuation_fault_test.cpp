@@ -14,6 +14,7 @@
 #include "support/devices.hpp"
 #include "support/eventually.hpp"
 #include "support/guest_test.hpp"
+#include "support/hold.hpp"
 #include "support/kernels.hpp"
 
 namespace flotilla::test {
@@ -67,6 +68,35 @@ void fault_with_open_continuations(int workers, bool destroy_at_once) {
 TEST_P(ContinuationFault, FaultRunsEveryOpenContinuation) {
   FLOTILLA_NEED_DEVICES(1);
   FLOTILLA_EXPECT_IN_CHILD([] { fault_with_open_continuations(GetParam(), false); });
+}
+
+/// Waits for host tasks behind a task that faults. Their functions use objects of this thread.
+void fault_before_host_tasks(int workers) {
+  runtime rt{{.devices = device_spec(1), .workers = workers}};
+  test_program const kernels{rt};
+  latch open;
+  ticket const held = rt.submit(host_task([&] { open.wait(); }));
+  ticket const trap =
+      rt.submit(kernels.loaded.kernel<>("trap_now").with_shape({1}, {1})(), {.after = {held}});
+  std::string given;
+  bool has_run = false;
+  auto const takes_error = rt.submit(
+      host_task([&](std::exception_ptr why) { given = message_of(why); }), {.after = {trap}});
+  ticket const plain = rt.submit(host_task([&] { has_run = true; }), {.after = {trap}});
+  open.open();
+  takes_error.wait();  // returns after the function, and not when the runtime is poisoned
+  EXPECT_THAT(given, HasSubstr("a kernel faulted"));
+  takes_error.wait();  // the answer stays the same
+  EXPECT_TRUE(takes_error.ready());
+  EXPECT_THROW(plain.wait(), poisoned);
+  EXPECT_FALSE(has_run);
+  EXPECT_THROW((void)rt.submit(host_task([](std::exception_ptr) {})), poisoned);
+}
+
+// requirement: on a poisoned runtime, a host task that takes errors ends after its function
+TEST_P(ContinuationFault, AHostTaskThatTakesErrorsEndsAfterItsFunction) {
+  FLOTILLA_NEED_DEVICES(1);
+  FLOTILLA_EXPECT_IN_CHILD([] { fault_before_host_tasks(GetParam()); });
 }
 
 // requirement: the destructor of the runtime runs open continuations and passes them the error,

@@ -153,20 +153,56 @@ TEST_P(HostTask, FunctionThatTakesAnErrorMayThrowIt) {
                                      {.after = {bad}});
   ticket const behind = rt().submit(host_task([] {}), {.after = {passing}});
   EXPECT_THROW(passing.wait(), my_error);
-  EXPECT_THROW(behind.wait(), dependency_failed);
+  std::string const text = thrown<dependency_failed>([&] { behind.wait(); });
+  EXPECT_THAT(text, HasSubstr("first cause: a callable, "))
+      << "it names the task that failed first";
 }
 
-// requirement: a cancelled host task does not run, even if its function takes an exception_ptr
+// boundary: errors that are passed on many times
+TEST_P(HostTask, LongChainMayPassAnErrorOn) {
+  ticket last = rt().submit([](task_context&) { throw my_error{}; });
+  for (int i = 0; i < 3000; ++i) {
+    last = rt().submit(host_task([](std::exception_ptr why) { std::rethrow_exception(why); }),
+                       {.after = {last}});
+  }
+  EXPECT_THROW(last.wait(), my_error);
+}
+
+// requirement: a function that can be called without arguments is called so
+static_assert(!detail::host_function<decltype([] {})>::has_error);
+static_assert(!detail::host_function<decltype([](auto&&...) {})>::has_error);
+static_assert(detail::host_function<decltype([](std::exception_ptr) {})>::has_error);
+static_assert(detail::host_function<decltype([](auto) {})>::has_error);
+
+// requirement: a host task that is cancelled or too late does not run, even if its function takes
+// an exception_ptr
 TEST_P(HostTask, CancelledFunctionTakesNoError) {
   held_word word{rt()};
   ticket const held = rt().submit(word.launch_of(program()), {.device = last()});
   std::atomic<bool> has_run{false};
-  ticket const task =
-      rt().submit(host_task([&](std::exception_ptr) { has_run = true; }), {.after = {held}});
-  EXPECT_TRUE(task.cancel());
+  auto const work = [&] { return host_task([&](std::exception_ptr) { has_run = true; }); };
+  std::stop_source stop;
+  ticket const cancelled = rt().submit(work(), {.after = {held}});
+  ticket const stopped = rt().submit(work(), {.after = {held}, .stop = stop.get_token()});
+  ticket const late =
+      rt().submit(work(), {.after = {held}, .deadline = std::chrono::steady_clock::now()});
+  EXPECT_TRUE(cancelled.cancel());
+  stop.request_stop();
   word.release();
-  EXPECT_THROW(task.wait(), task_cancelled);
+  EXPECT_THROW(cancelled.wait(), task_cancelled);
+  EXPECT_THROW(stopped.wait(), task_cancelled);
+  EXPECT_THROW(late.wait(), timed_out);
   EXPECT_FALSE(has_run);
+}
+
+// requirement: such a function gets the error of a bulk
+TEST_P(HostTask, FunctionMayTakeTheErrorOfABulk) {
+  std::vector<launch> const items(3, refused_launch(program()));
+  ticket const all = rt().submit(bulk(items), {.device = last()});
+  std::string given;
+  rt().submit(host_task([&](std::exception_ptr why) { given = message_of(why); }), {.after = {all}})
+      .wait();
+  EXPECT_THAT(given, HasSubstr("CUDA_ERROR"));
 }
 
 // requirement: a callable that waits for a host task which runs after this callable is refused

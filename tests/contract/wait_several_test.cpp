@@ -3,7 +3,6 @@
 
 // `wait_any`, and host tasks that wait for several tasks.
 
-#include <atomic>
 #include <chrono>
 #include <limits>
 #include <thread>
@@ -148,6 +147,19 @@ TEST_P(WaitSeveral, IdsThatNameNoTaskAreRefusedByNumber) {
     EXPECT_THAT(thrown<invalid_argument>([&] { (void)wait_any_for(ids, std::chrono::seconds{1}); }),
                 is_named);
   }
+}
+
+// requirement: inside a callable, which the tasks may need, the wait is refused
+TEST_P(WaitSeveral, WaitAnyInsideACallableIsRefused) {
+  held_word word{rt()};
+  ticket const held = rt().submit(word.launch_of(program()), {.device = last()});
+  ticket const inside = rt().submit(
+      [&](task_context&) {
+        EXPECT_THROW((void)wait_any(held), would_deadlock);
+        word.release();
+      },
+      {.device = first()});
+  inside.wait();
 }
 
 // requirement: the same task may occur several times. `wait_any` returns when it ends, and then

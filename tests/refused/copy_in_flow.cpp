@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // A copy that is submitted to a flow.
-// expect: without data: runtime::submit
+// expect: no data: use runtime
 
 #include <vector>
 
@@ -11,7 +11,7 @@
 void run(flotilla::runtime& rt, flotilla::flow& steps, flotilla::device_buffer<int>& memory,
          std::vector<int> const& values) {
 #ifdef MISTAKE
-  (void)steps.submit(memory.copy_from(values));
+  (void)steps.submit(memory.copy_from(values), {.label = "x"});
 #else
   (void)steps;
   (void)rt.submit(memory.copy_from(values));

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // A launch that uses data, submitted to a runtime.
-// expect: data need a flow
+// expect: data: flow
 
 #include <flotilla/flotilla.hpp>
 

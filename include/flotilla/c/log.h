@@ -17,7 +17,7 @@ FLOTILLA_C_BEGIN
 
 /** The levels of messages. A log with a level has the messages of this level and those before it. */
 typedef enum flotilla_log_level {
-  /** Something was lost, for example the error of a task that nobody waits for. */
+  /** An error that no ticket has, such as that of a posted task; a finding of a check. */
   FLOTILLA_LOG_ERROR = 0,
   /** The program works, but not as it was asked to, or slower than it could. */
   FLOTILLA_LOG_WARNING = 1,

@@ -3,6 +3,7 @@
 #pragma once
 /// Flows: they order tasks by the data that the tasks use, and move the data.
 
+#include <concepts>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -159,7 +160,7 @@ class FLOTILLA_EXPORT flow {
   }
 
   template <detail::not_flow_work W>
-  ticket submit(W&&, auto&&...) = delete;  // without data: runtime::submit, or begin with uses(…)
+  ticket submit(W&&, task_options const& = {}) = delete;  // no data: use runtime, or uses(…) first
 
   /// The same as `submit`, but without a ticket. runtime_options::on_error gets errors of the task.
   void post(data_launch const& what, task_options const& options = detail::default_options) {
@@ -176,7 +177,7 @@ class FLOTILLA_EXPORT flow {
     submit_host_task(with, what, options, nullptr);
   }
   template <detail::not_flow_work W>
-  void post(W&&, auto&&...) = delete;  // without data: runtime::post, or begin with uses(…)
+  void post(W&&, task_options const& = {}) = delete;  // no data: use runtime, or uses(…) first
 
   /// Submits the tasks of an iteration `count` times, as this loop does:
   ///
@@ -215,8 +216,7 @@ class FLOTILLA_EXPORT flow {
   ///          `iteration` is called.
   /// Blocks   as `submit` and recording::finish do, and so that at most some hundred replays are in
   ///          flight.
-  /// Cost     some calls of `iteration`, the making of a recording, and then one replay for each
-  ///          iteration.
+  /// Cost     some calls of `iteration`, making a recording, and then a replay for each iteration.
   template <std::invocable F>
   void repeat(std::size_t count, F&& iteration) {
     repeat_function(count, std::ref(iteration));

@@ -3,7 +3,6 @@
 #pragma once
 /// Functions that run after tasks, as the library stores them.
 
-#include <concepts>
 #include <exception>
 #include <memory>
 #include <type_traits>

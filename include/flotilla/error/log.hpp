@@ -25,7 +25,7 @@ inline namespace v0_1 {
 
 /// The levels of messages. A log with a level has the messages of this level and those before it.
 enum class log_level {
-  error,    ///< something was lost, for example the error of a task that nobody waits for
+  error,    ///< an error that no ticket has, such as that of a posted task; a finding of a check
   warning,  ///< the program works, but not as it was asked to, or slower than it could
   info,     ///< what flotilla does that takes long, such as making contexts and compiling kernels
   debug,    ///< details for debugging, such as why a cache was not used

@@ -3,7 +3,6 @@
 #pragma once
 /// `co_await` on tickets, in any coroutine type.
 
-#include <concepts>
 #include <coroutine>
 #include <exception>
 #include <utility>
@@ -52,7 +51,7 @@ class awaiter {
 
 /// Suspends the coroutine until the task has ended, and then throws the error that `wait` would
 /// throw, if there is one. If the task has already ended, the coroutine is not suspended. To await
-/// several tasks, await one after the other.
+/// several tasks of which one may fail, await a host task behind them (wait_any.hpp).
 ///
 /// A continuation resumes the suspended coroutine (see ticket::then). The resuming thread runs the
 /// coroutine up to its next suspension. During this time the rules of continuations apply: the

@@ -122,13 +122,15 @@ FLOTILLA_EXPORT bool submit_host_function(runtime_impl& to, std::unique_ptr<cont
 /// ticket::then). A host task that waits for another host task occupies one of the runtime's 8
 /// threads meanwhile.
 ///
-/// A function that takes a std::exception_ptr also runs if tasks in `after` have failed, or if the
-/// runtime is poisoned. It gets the error of the first of them in `after`, or null:
+/// A function that takes a std::exception_ptr, and cannot be called without arguments, also runs if
+/// tasks in `after` have failed, or if the runtime is poisoned. It gets the error of the first
+/// failed task in `after`; if none has failed, that of a poisoned runtime, or null:
 ///
 ///     rt.submit(host_task([](std::exception_ptr why) { report(why); }), {.after = {a, b}}).wait();
 ///
-/// Such a task succeeds unless its function throws, so tasks behind it run. On a poisoned runtime
-/// its ticket has ended before the function runs.
+/// Its task succeeds unless the function throws, so tasks behind it run. The ticket ends after the
+/// function, also on a poisoned runtime. A task that was cancelled, or has missed its deadline,
+/// does not call it. Not in flows, whose functions take views.
 ///
 /// The task takes a place in the window of tasks that any device may run. If this window is full,
 /// `submit` and `post` throw window_full inside a host task or continuation. A cancelled host task

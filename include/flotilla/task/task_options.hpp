@@ -24,12 +24,12 @@ struct task_options {
   /// Used in error messages. The runtime copies the text.
   std::string_view label{};
   /// The predecessors: tasks of this runtime, on any device. Launches and copies begin after these
-  /// tasks have ended. A callable may run earlier, but its stream waits for these tasks.
+  /// tasks have ended. A callable may run earlier, but its stream waits for these tasks. If one of
+  /// them has failed, the task fails with dependency_failed, except a host task that takes errors.
   dependency_list after{};
   /// More predecessors, whose failure does not matter: the task begins after these tasks have
-  /// ended, successfully or not. A failed task in `after` makes this task fail with
-  /// dependency_failed; a failed task in `after_end` does not. Use it for a task that only must not
-  /// run too early, such as one that overwrites what a predecessor reads.
+  /// ended, successfully or not. Use it for a task that only must not run too early, such as one
+  /// that overwrites what a predecessor reads.
   dependency_list after_end{};
   /// If false, the task is launched alone and shares no batch with other tasks. On GPUs, a kernel
   /// executes the small copies and fills (64 KiB at most) that share a batch, so they need a free

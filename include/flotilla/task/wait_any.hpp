@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The flotilla authors
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Waits for the first of several tasks. To wait for all of several tasks, wait for one after the
-/// other, or submit a host task behind them.
+/// Waits for the first of several tasks. To wait for all of them, submit a host task behind them
+/// that takes a std::exception_ptr: its ticket ends after all of them, even if one fails.
 
 #include <chrono>
 #include <concepts>

@@ -41,7 +41,7 @@ struct continuation_state {
 
   std::shared_ptr<dispatch::continuation_table> const table;
   std::unique_ptr<continuation> callable;
-  // The table's mutex guards these members:
+  // The table's mutex guards these members until the continuation is due:
   std::size_t left = 1;
   std::exception_ptr error;  // the first error of a task
   std::shared_ptr<continuation_state> next_due;

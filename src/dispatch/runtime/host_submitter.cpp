@@ -59,9 +59,9 @@ namespace {
 /// The continuation of a host task.
 class host_submitter::call final : public detail::continuation {
  public:
-  call(runtime_parts const& shared, slot_address task,
+  call(runtime_parts const& shared, slot_address task, std::uint64_t number,
        std::unique_ptr<detail::continuation> what) noexcept
-      : shared_(shared), task_(task), what_(std::move(what)) {}
+      : shared_(shared), task_(task), number_(number), what_(std::move(what)) {}
 
   void run(std::exception_ptr) override {
     try {
@@ -81,38 +81,41 @@ class host_submitter::call final : public detail::continuation {
         }
         what_.reset();  // the destructor is user code, which belongs to the task
       }
-      shared_.hosts.remove(task_);
       is_mine ? shared_.ends.end(task_, std::move(why)) : shared_.ends.drop(task_);
     } catch (std::bad_alloc const&) {
       // There is no memory for the failure of the task, so the task cannot end.
       shared_.faults.note_out_of_memory();
     }
+    // Only now: on a poisoned runtime, a task without an entry counts as ended.
+    shared_.hosts.remove(task_, number_);
   }
 
  private:
   /// Runs the function, unless it must not run. @return the failure of the task, or null.
   [[nodiscard]] std::shared_ptr<failure const> run_function() {
-    std::exception_ptr error;
+    std::shared_ptr<failure const> ahead;
     if (what_->takes_errors()) {
-      error = error_ahead();
+      ahead = failure_ahead(shared_, task_);
+      if (ahead == nullptr) { ahead = failure_of_all(shared_); }
     } else if (auto why = refusal_of(shared_, task_)) {
       return why;
     }
     if (shared_.trace.active()) [[unlikely]] { shared_.trace.note_begin(task_); }
     try {
-      what_->run(std::move(error));
-    } catch (...) { return make_failure_of(text(), std::current_exception()); }
+      what_->run(ahead == nullptr ? nullptr : ahead->error);
+    } catch (...) {
+      std::exception_ptr const thrown = std::current_exception();
+      bool const is_passed_on = ahead != nullptr && thrown == ahead->error;
+      return is_passed_on ? make_failure(thrown, std::move(ahead))
+                          : make_failure_of(text(), thrown);
+    }
     return nullptr;
-  }
-  [[nodiscard]] std::exception_ptr error_ahead() const {
-    auto why = failure_ahead(shared_, task_);
-    if (why == nullptr) { why = failure_of_all(shared_); }
-    return why == nullptr ? nullptr : why->error;
   }
   [[nodiscard]] std::string text() const { return shared_.text.describe(task_, "on the host"); }
 
   runtime_parts const& shared_;
   slot_address const task_;
+  std::uint64_t const number_;  // see host_tasks
   std::unique_ptr<detail::continuation> what_;
 };
 
@@ -172,7 +175,7 @@ void host_submitter::make_open(slot_address address, Options const& options,
 }
 
 template <class Options, class Make>
-bool host_submitter::submit_made(Make const& make, bool immediate, Options const& options,
+bool host_submitter::submit_made(Make const& make, form how, Options const& options,
                                  when_full if_full, ticket* ticket) const {
   with_.usage.check_usable();
   if (options.device) {
@@ -194,8 +197,8 @@ bool host_submitter::submit_made(Make const& make, bool immediate, Options const
   std::shared_ptr<continuation_state> prepared;
   try {
     fill(task, options);
-    with_.shared.hosts.add(task, std::move(keys));
-    prepared = with_.after.prepare(ahead, make(task), immediate);
+    std::uint64_t const number = with_.shared.hosts.add(task, std::move(keys), how.runs_always);
+    prepared = with_.after.prepare(ahead, make(task, number), how.immediate);
   } catch (...) {
     with_.shared.hosts.remove(task);
     give_back(task);
@@ -210,10 +213,10 @@ template <class Options>
 bool host_submitter::submit(std::unique_ptr<detail::continuation>& what, Options const& options,
                             when_full if_full, ticket* ticket) const {
   return submit_made(
-      [&](slot_address task) {
-        return std::make_unique<call>(with_.shared, task, std::move(what));
+      [&](slot_address task, std::uint64_t number) {
+        return std::make_unique<call>(with_.shared, task, number, std::move(what));
       },
-      false, options, if_full, ticket);
+      {.immediate = false, .runs_always = what->takes_errors()}, options, if_full, ticket);
 }
 
 bool host_submitter::open(std::unique_ptr<pending_task>& what, flow_task_options const& options,
@@ -222,11 +225,11 @@ bool host_submitter::open(std::unique_ptr<pending_task>& what, flow_task_options
     return begin_now(what, options, ticket);
   }
   return submit_made(
-      [&](slot_address task) {
+      [&](slot_address task, std::uint64_t) {
         what->task = task;
         return std::make_unique<start>(with_.shared, std::move(what));
       },
-      true, options, when_full::give_up, ticket);
+      {.immediate = true, .runs_always = false}, options, when_full::give_up, ticket);
 }
 
 bool host_submitter::begin_now(std::unique_ptr<pending_task>& what,

@@ -73,10 +73,14 @@ class host_submitter {
   class call;
   class start;
 
-  /// @param make  Called as make(slot) once a slot is taken. Returns the continuation.
-  /// @param immediate  See continuations::prepare.
+  struct form {
+    bool immediate;    // see continuations::prepare
+    bool runs_always;  // see host_tasks::add
+  };
+  /// @param make  Called as make(slot, number) once a slot is taken, with the number of its entry
+  ///              in host_tasks. Returns the continuation.
   template <class Options, class Make>
-  bool submit_made(Make const& make, bool immediate, Options const& options, when_full if_full,
+  bool submit_made(Make const& make, form how, Options const& options, when_full if_full,
                    ticket* ticket) const;
   /// @return no_slot if the window is full and the call gives up.
   [[nodiscard]] slot_address take(when_full if_full) const;

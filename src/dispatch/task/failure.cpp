@@ -21,6 +21,9 @@ std::string text_of(std::exception_ptr const& error) {
 std::shared_ptr<failure const> make_failure(std::exception_ptr error,
                                             std::shared_ptr<failure const> cause) {
   std::string text = text_of(error);
+  if (cause != nullptr && cause->depth >= failure::max_depth) {
+    cause = cause->shared_first_cause();
+  }
   unsigned const depth = cause == nullptr ? 0 : cause->depth + 1;
   return std::make_shared<failure const>(
       failure{std::move(error), std::move(text), std::move(cause), depth});

@@ -24,8 +24,8 @@ inline std::atomic<std::uint32_t> exception_releases{0};
 
 struct failure {
   std::exception_ptr error;  // the exception that `wait` throws
-  std::string text;          // the text of the exception
-  // For a task that did not run: the failure of its predecessor. Otherwise null.
+  std::string text;          // for messages: the exception, and maybe the task that has thrown it
+  // The failure of the predecessor if the task did not run, or passed its error on. Otherwise null.
   std::shared_ptr<failure const> cause;
   // The length of the chain of causes. It is bounded: a chain is freed by recursion.
   unsigned depth = 0;

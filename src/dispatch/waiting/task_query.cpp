@@ -41,7 +41,9 @@ bool task_query::has_ended(task_id const& id) const noexcept {
   }
   // Check again: `end` may belong to a later task in the same slot. In that case this task has
   // ended.
-  return is_gone() || shared_.faults.is_poisoned();
+  if (is_gone()) { return true; }
+  // A function that takes errors runs even then, and may use what the waiting thread owns.
+  return shared_.faults.is_poisoned() && !shared_.hosts.must_run(id.slot);
 }
 
 bool task_query::cancel(task_id const& id) const {

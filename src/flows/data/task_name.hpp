@@ -25,6 +25,10 @@ struct task_name {
     auto const& runtime = dispatch::runtime_state::of(*detail::access::impl(*what));
     return runtime.programs.describe_kernel(detail::access::kernel_index(*what));
   }
+  /// Returns the text for the beginning of a message. Empty: nothing is known of the task.
+  [[nodiscard]] std::string prefix() const {
+    return label.empty() && what == nullptr ? std::string{} : text() + ": ";
+  }
 };
 
 }  // namespace flotilla::flows

@@ -34,10 +34,10 @@
 namespace flotilla::flows {
 
 /// Orders the tasks of a flow. One mutex makes the order of submissions total. While a thread holds
-/// the mutex, it waits for nothing and runs no user code: a callable that submits to the flow may
-/// wait for the mutex while it keeps its device from going on. If something is missing that takes
-/// time, such as memory or a place in a window, the thread releases the mutex, gets what is
-/// missing, and tries again.
+/// the mutex, it waits for nothing and runs no user code but the handler of the log: a callable
+/// that submits to the flow may wait for the mutex while it keeps its device from going on. If
+/// something is missing that takes time, such as memory or a place in a window, the thread releases
+/// the mutex, gets what is missing, and tries again.
 ///
 /// Threads: any.
 class flow_state : public std::enable_shared_from_this<flow_state> {

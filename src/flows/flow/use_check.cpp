@@ -43,14 +43,14 @@ void use_check::report_outdated(detail::datum const& which) noexcept {
   }
 }
 
-void use_check::check_undivided(detail::datum const& which, std::string const& task) {
+void use_check::check_undivided(detail::datum const& which, task_name const& task) {
   if (!which.is_divided()) { return; }
-  throw invalid_argument(task + which.text() + " are divided into tiles, and " +
+  throw invalid_argument(task.prefix() + which.text() + " are divided into tiles, and " +
                          std::to_string(which.tiles->open) +
                          " of the tiles still exist; use the tiles, or let them end first");
 }
 
-void use_check::check_memory(detail::datum const& which, std::string const& task) const {
+void use_check::check_memory(detail::datum const& which, task_name const& task) const {
   if (runtime_.checks == nullptr || which.is_token()) { return; }
   detail::datum const* all = &which;
   while (all->whole != nullptr) { all = all->whole; }
@@ -60,28 +60,28 @@ void use_check::check_memory(detail::datum const& which, std::string const& task
     bool const is_buffer = !place::at(i).is_host() || memory.kind != detail::host_memory::pageable;
     std::string const why = runtime_.checks->freed(memory.address, all->bytes, is_buffer);
     if (!why.empty()) {
-      throw invalid_argument(task + which.text() + " were made from memory of the program " + why +
+      throw invalid_argument(task.prefix() + which.text() +
+                             " were made from memory of the program " + why +
                              "; the memory must exist until the data have ended");
     }
   }
 }
 
 void use_check::check_one(std::span<detail::datum_use const> uses, std::size_t index,
-                          task_name const& name) const {
-  std::string const task = name.label.empty() && name.what == nullptr ? "" : name.text() + ": ";
+                          task_name const& task) const {
   detail::datum const* const which = uses[index].what;
   if (which == nullptr) {
-    throw invalid_argument(task + "use " + std::to_string(index) +
+    throw invalid_argument(task.prefix() + "use " + std::to_string(index) +
                            " names no data: the object is empty or was moved from");
   }
   if (which->owner.get() != &owner_) {
-    throw invalid_argument(task + which->text() + " belong to another flow");
+    throw invalid_argument(task.prefix() + which->text() + " belong to another flow");
   }
   for (detail::datum_use const& earlier : uses.first(index)) {
     bool const only_read =
         earlier.mode == access_mode::read && uses[index].mode == access_mode::read;
     if (earlier.what == which && !only_read) {
-      throw invalid_argument(task + which->text() +
+      throw invalid_argument(task.prefix() + which->text() +
                              " occur twice in one task, which does not only read them; name them "
                              "once, with `update` if the task reads and writes them");
     }
@@ -89,7 +89,7 @@ void use_check::check_one(std::span<detail::datum_use const> uses, std::size_t i
   check_undivided(*which, task);
   check_memory(*which, task);
   if (needs_contents(uses[index].mode) && !which->has_value() && !which->is_token()) {
-    throw invalid_argument(task + which->text() +
+    throw invalid_argument(task.prefix() + which->text() +
                            " have no contents yet: no task has written them, and they were made "
                            "without memory of the application");
   }

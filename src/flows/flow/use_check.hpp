@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <span>
-#include <string>
 
 #include <flotilla/detail/data_use.hpp>
 
@@ -40,7 +39,7 @@ class use_check {
   /// because the program may handle the report.
   static void report_outdated(detail::datum const& which) noexcept;
   /// @throws invalid_argument  Tiles of the data exist.
-  static void check_undivided(detail::datum const& which, std::string const& task = {});
+  static void check_undivided(detail::datum const& which, task_name const& task = {});
 
  private:
   /// Returns whether a use is so usual that it needs no further check.
@@ -59,7 +58,7 @@ class use_check {
   void check_one(std::span<detail::datum_use const> uses, std::size_t index,
                  task_name const& task) const;
   /// If the runtime checks arguments, checks that memory of the program still exists.
-  void check_memory(detail::datum const& which, std::string const& task) const;
+  void check_memory(detail::datum const& which, task_name const& task) const;
 
   flow_state const& owner_;
   dispatch::runtime_state& runtime_;
