@@ -166,7 +166,8 @@ TEST_F(CheckArguments, RuntimeStaysUsableAfterRefusals) {
   device_buffer<std::uint32_t> good{rt(), device_0, 1};
   for (int i = 0; i < 1000; ++i) { EXPECT_NE(refused(bad), ""); }
   rt().submit(write(good.data())).wait();
-  EXPECT_FALSE(rt().pump());
+  // A task that has ended may be open until the worker that drives its device has looked.
+  EXPECT_TRUE(eventually([&] { return !rt().pump(); })) << "a refused task has kept its slot";
 }
 
 }  // namespace

@@ -108,7 +108,8 @@ TEST_F(CheckOrder, RuntimeStaysUsableAfterReports) {
       HasSubstr("the earlier task"));
   held.release();
   write_data({.after = {a}}).wait();
-  EXPECT_FALSE(rt().pump());
+  // A task that has ended may be open until the worker that drives its device has looked.
+  EXPECT_TRUE(eventually([&] { return !rt().pump(); })) << "a refused task has kept its slot";
 }
 
 // requirement

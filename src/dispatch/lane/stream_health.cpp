@@ -44,6 +44,15 @@ stream_health::answer stream_health::query_all() noexcept {
   return {found, is_sticky(driver::status_of(found)) || consecutive_errors_ >= max_errors};
 }
 
+bool stream_health::any_busy() const noexcept {
+  for (unsigned i = 0; i < lane_layout::all_lanes; ++i) {
+    CUstream const stream = lanes_[i].stream();
+    bool const is_made = stream != nullptr;
+    if (is_made && context_.api().stream_query(stream) == CUDA_ERROR_NOT_READY) { return true; }
+  }
+  return false;
+}
+
 stream_health::pause::pause(stream_health& of) noexcept : of_(of) {
   // acquire: pairs with the release in query
   while (of_.is_querying_.exchange(true, std::memory_order_acquire)) { std::this_thread::yield(); }

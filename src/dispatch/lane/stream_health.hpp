@@ -33,6 +33,9 @@ class stream_health {
   /// @return whether the number was lost; empty if another thread is in `query`
   [[nodiscard]] std::optional<bool> replace_lost_number(unsigned lane,
                                                         std::uint64_t expected) noexcept;
+  /// Returns whether a stream has work. Call it only while no callable runs: it would break the
+  /// capture of a callable.
+  [[nodiscard]] bool any_busy() const noexcept;
   /// While it lives, `query` does nothing.
   class pause {
    public:

@@ -105,6 +105,25 @@ TEST_P(NoRoom, DestructorsNeedNoMemory) {
             }));
 }
 
+// regression: the end of a poisoned runtime started a thread, and ended the process if there was no
+// memory for one
+TEST_P(NoRoom, APoisonedRuntimeEndsWithoutMemory) {
+  EXPECT_EQ(survived, forked([] {
+              std::optional<runtime> rt{options()};
+              std::optional<test_program> program{*rt};
+              launch const trap = program->loaded.kernel<>("trap_now").with_shape({1}, {1})();
+              bool is_poisoned = false;
+              try {
+                rt->submit(trap).wait();
+              } catch (poisoned const&) { is_poisoned = true; }
+              program.reset();
+              allocations.start(1, failing::from_then_on);
+              rt.reset();
+              allocations.stop();
+              return is_poisoned ? survived : wrong_result;
+            }));
+}
+
 // regression: a recording that cannot be built gives up its parts
 TEST_P(NoRoom, RecordingsThatFailNeedNoMemory) {
   for_each_allocation([](long n) {
