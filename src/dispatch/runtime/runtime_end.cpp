@@ -43,10 +43,10 @@ std::optional<context::lease> take_lease(context::lease_gate& gate, bool process
   return until ? gate.take_until(*until) : gate.take();
 }
 
-/// Waits until the streams of all devices are empty or unusable. A part of a replay may have lowered
-/// a word after the runtime was poisoned, and another part may wait for that word. And if the driver
-/// has refused to write the number of a batch, nobody else raises it any more, and batches of other
-/// lanes may wait for it. Uses no thread, because there may be no memory for one.
+/// Waits until the streams of all devices are empty or unusable. A part of a replay may have
+/// lowered a word after the runtime was poisoned, and another part may wait for that word. And if
+/// the driver has refused to write the number of a batch, nobody else raises it any more, and
+/// batches of other lanes may wait for it. Uses no thread: there may be no memory for one.
 void empty_streams(device_set const& devices, progress_words& progress) noexcept {
   bool is_busy = true;
   while (is_busy) {
