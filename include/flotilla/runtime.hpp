@@ -158,7 +158,7 @@ class FLOTILLA_EXPORT runtime {
     return made;
   }
   template <detail::not_work W>
-  ticket submit(W&&, task_options const& = {}) = delete;  // no work: see `what` above; data: flow
+  ticket submit(W&&, task_options const& = {}) = delete;  // not work: see `what`; data need a flow
 
   /// Does the same as `submit`, except if the window is full. In that case it submits nothing and
   /// returns an empty optional at once. A `callable` or host_task then stays unchanged; a function
@@ -178,7 +178,7 @@ class FLOTILLA_EXPORT runtime {
     return made;
   }
   template <detail::not_work W>
-  std::optional<ticket> try_submit(W&&, task_options const& = {}) = delete;  // no work: see submit
+  std::optional<ticket> try_submit(W&&, task_options const& = {}) = delete;  // see submit
 
   /// Does the same as `submit`, but without a ticket. If the task fails,
   /// `runtime_options::on_error` gets the error. `wait_idle` and the destructor wait for the task.
@@ -192,7 +192,7 @@ class FLOTILLA_EXPORT runtime {
     detail::submit_work(*impl_, std::forward<W>(what), options, detail::if_full::wait, nullptr);
   }
   template <detail::not_work W>
-  void post(W&&, task_options const& = {}) = delete;  // no work: see submit; data: flow
+  void post(W&&, task_options const& = {}) = delete;  // not work: see submit; data need a flow
 
   /// Makes one bounded pass over all devices that no other thread drives: it launches waiting tasks
   /// and retires ended tasks. In single-threaded mode, it then runs up to 64 continuations that are

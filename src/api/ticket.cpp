@@ -2,10 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <flotilla/task/ticket.hpp>
 
+#include <memory>
 #include <utility>
 
 #include <flotilla/error/error.hpp>
 
+#include "base/access.hpp"
 #include "dispatch/runtime/runtime_state.hpp"
 
 namespace flotilla {
@@ -26,6 +28,26 @@ void ticket::drop() noexcept {
   dispatch::runtime_state::drop_ticket(checked_state(std::exchange(runtime_, nullptr)), slot_,
                                        generation_);
 }
+
+namespace detail {
+
+continuation::~continuation() = default;
+
+void refuse_null_continuation() {
+  throw invalid_argument("then: the callable is null; it must be callable with an exception_ptr");
+}
+
+void attach(ticket const& of, std::unique_ptr<continuation> what) {
+  checked_state(access::impl(of)).continuations.after(of.id(), std::move(what));
+}
+
+bool has_ended(ticket const& of) {
+  dispatch::runtime_state& runtime = checked_state(access::impl(of));
+  runtime.usage.check_process();
+  return runtime.query.has_ended(of.id());
+}
+
+}  // namespace detail
 
 bool ticket::ready() const { return checked_state(runtime_).ready(id()); }
 

@@ -4,8 +4,10 @@
 // After a fault, continuations that were still open run and receive the error.
 
 #include <atomic>
+#include <chrono>
 #include <exception>
 #include <string>
+#include <thread>
 
 #include <flotilla/flotilla.hpp>
 
@@ -80,14 +82,27 @@ void fault_before_host_tasks(int workers) {
       rt.submit(kernels.loaded.kernel<>("trap_now").with_shape({1}, {1})(), {.after = {held}});
   std::string given;
   bool has_run = false;
-  auto const takes_error = rt.submit(
-      host_task([&](std::exception_ptr why) { given = message_of(why); }), {.after = {trap}});
+  auto const take = [&](std::exception_ptr const& why) {
+    std::this_thread::sleep_for(std::chrono::milliseconds{20});
+    given = message_of(why);
+  };
+  ticket const takes_error =
+      rt.submit(host_task([&](std::exception_ptr why) { take(why); }), {.after = {trap}});
   ticket const plain = rt.submit(host_task([&] { has_run = true; }), {.after = {trap}});
+  // What follows the host task runs after its function, too.
+  std::string given_before;
+  std::atomic<bool> was_given{false};
+  ticket const behind = rt.submit(host_task([&](std::exception_ptr) { given_before = given; }),
+                                  {.after = {takes_error}});
+  takes_error.then([&](std::exception_ptr) { was_given = !given.empty(); });
   open.open();
   takes_error.wait();  // returns after the function, and not when the runtime is poisoned
   EXPECT_THAT(given, HasSubstr("a kernel faulted"));
   takes_error.wait();  // the answer stays the same
   EXPECT_TRUE(takes_error.ready());
+  behind.wait();
+  EXPECT_EQ(given_before, given);
+  EXPECT_TRUE(pumping(rt, [&] { return was_given.load(); }));
   EXPECT_THROW(plain.wait(), poisoned);
   EXPECT_FALSE(has_run);
   EXPECT_THROW((void)rt.submit(host_task([](std::exception_ptr) {})), poisoned);

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // A function that is not a callable, because it takes no task_context.
-// expect: no work: see `what` above
+// expect: not work: see `what`
 
 #include <flotilla/flotilla.hpp>
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // A copy that is submitted to a flow.
-// expect: no data: use runtime
+// expect: or use a runtime
 
 #include <vector>
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // A launch that uses data, submitted to a runtime.
-// expect: data: flow
+// expect: data need a flow
 
 #include <flotilla/flotilla.hpp>
 

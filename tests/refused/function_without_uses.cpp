@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // A callable for a flow without the data that it uses.
-// expect: uses(…) first
+// expect: needs data: uses(
 
 #include <flotilla/flotilla.hpp>
 

@@ -160,7 +160,7 @@ class FLOTILLA_EXPORT flow {
   }
 
   template <detail::not_flow_work W>
-  ticket submit(W&&, task_options const& = {}) = delete;  // no data: use runtime, or uses(…) first
+  ticket submit(W&&, task_options const& = {}) = delete;  // needs data: uses(…), or use a runtime
 
   /// The same as `submit`, but without a ticket. runtime_options::on_error gets errors of the task.
   void post(data_launch const& what, task_options const& options = detail::default_options) {
@@ -177,7 +177,7 @@ class FLOTILLA_EXPORT flow {
     submit_host_task(with, what, options, nullptr);
   }
   template <detail::not_flow_work W>
-  void post(W&&, task_options const& = {}) = delete;  // no data: use runtime, or uses(…) first
+  void post(W&&, task_options const& = {}) = delete;  // needs data: uses(…), or use a runtime
 
   /// Submits the tasks of an iteration `count` times, as this loop does:
   ///

@@ -33,8 +33,8 @@ class stream_health {
   /// @return whether the number was lost; empty if another thread is in `query`
   [[nodiscard]] std::optional<bool> replace_lost_number(unsigned lane,
                                                         std::uint64_t expected) noexcept;
-  /// Returns whether a stream has work. Call it only while no callable runs: it would break the
-  /// capture of a callable.
+  /// Returns whether a stream has work. Only the holder of the device's lease may call it: during a
+  /// callable, the query would break its capture.
   [[nodiscard]] bool any_busy() const noexcept;
   /// While it lives, `query` does nothing.
   class pause {

@@ -3,6 +3,7 @@
 #pragma once
 // Stores which continuations wait for which tasks, and which continuations are due to run.
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -114,10 +115,10 @@ class continuation_table {
   static void take_back(state_ptr state) noexcept;
   /// Runs the state's callable on this thread.
   static void run(state_ptr const& state);
-  /// Treats every watched task as ended with the error `outcome(key)`. Call it on a poisoned
-  /// runtime, where tasks do not end one by one.
-  template <class Outcome>
-  void end_all(Outcome&& outcome);
+  /// Treats every watched task as ended with the error `outcome(key)`, unless `ends_later(key)`.
+  /// Call it on a poisoned runtime, where tasks do not end one by one.
+  template <class EndsLater, class Outcome>
+  void end_all(EndsLater const& ends_later, Outcome const& outcome);
   /// Closes the table when its runtime ends. Does nothing and returns false if a task is watched, a
   /// callable is due, or a `use` exists.
   [[nodiscard]] bool end() noexcept;
@@ -176,18 +177,21 @@ class continuation_table {
   std::atomic<std::uint64_t> uses_{0};
 };
 
-template <class Outcome>
-void continuation_table::end_all(Outcome&& outcome) {
+template <class EndsLater, class Outcome>
+void continuation_table::end_all(EndsLater const& ends_later, Outcome const& outcome) {
   use const here{*this};
-  watch_map all;
-  {
-    std::lock_guard const lock{mutex_};
-    all.swap(watched_);
-    watching_.store(0, std::memory_order_seq_cst);
-  }
-  for (auto const& [task, states] : all) {
-    std::exception_ptr const why = outcome(task);
-    for (state_ptr const& state : states) { arrived(state, why); }
+  while (true) {
+    watch_map::node_type found;  // allocates nothing, because there may be no memory
+    {
+      std::lock_guard const lock{mutex_};
+      auto const next =
+          std::ranges::find_if(watched_, [&](auto const& each) { return !ends_later(each.first); });
+      if (next == watched_.end()) { return; }
+      found = watched_.extract(next);
+      watching_.store(watched_.size(), std::memory_order_seq_cst);
+    }
+    std::exception_ptr const why = outcome(found.key());
+    for (state_ptr const& state : found.mapped()) { arrived(state, why); }
   }
 }
 

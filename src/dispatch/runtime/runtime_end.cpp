@@ -46,15 +46,18 @@ std::optional<context::lease> take_lease(context::lease_gate& gate, bool process
 /// Waits until the streams of all devices are empty or unusable. A part of a replay may have
 /// lowered a word after the runtime was poisoned, and another part may wait for that word. And if
 /// the driver has refused to write the number of a batch, nobody else raises it any more, and
-/// batches of other lanes may wait for it. Uses no thread: there may be no memory for one.
-void empty_streams(device_set const& devices, progress_words& progress) noexcept {
+/// batches of other lanes may wait for it. Uses no thread: there may be no memory for one. A device
+/// that another thread keeps although the process ends is left as it is.
+void empty_streams(device_set const& devices, progress_words& progress,
+                   bool process_ends) noexcept {
   bool is_busy = true;
   while (is_busy) {
     progress.raise_all();
     is_busy = false;
     for (unsigned i = 0; i < devices.size(); ++i) {
       static_cast<void>(devices[i].streams().query());
-      is_busy = devices[i].streams().any_busy() || is_busy;
+      std::optional<context::lease> const lease = take_lease(devices[i].gate(), process_ends);
+      is_busy = (lease && devices[i].streams().any_busy()) || is_busy;
     }
     if (is_busy) { std::this_thread::sleep_for(std::chrono::milliseconds{1}); }
   }
@@ -133,7 +136,7 @@ void runtime_state::shut_down(bool is_kept) noexcept {
   // Lack of host memory also poisons the runtime. Then kernels may still use the memory that is
   // freed below, so wait for the kernels. After a fault, no kernel runs any more.
   if (is_poisoned) {
-    empty_streams(devices, *progress_);
+    empty_streams(devices, *progress_, is_kept);
     wait_for_kernels(devices, is_kept);
   }
   // No task is left, so retired memory and the programs are no longer used.

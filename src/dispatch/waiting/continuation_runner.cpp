@@ -14,7 +14,11 @@ bool continuation_runner::run() const {
   continuation_table& table = shared_.continuations;
   bool const made_due = table.watching() && shared_.faults.is_poisoned();
   if (made_due) {
-    table.end_all([this](continuation_table::key const& task) {
+    // A host task whose function runs even now ends by itself, and others run after it.
+    auto const ends_later = [this](continuation_table::key const& task) {
+      return shared_.hosts.must_run(task.slot);
+    };
+    table.end_all(ends_later, [this](continuation_table::key const& task) {
       task_id id;
       id.slot = task.slot;
       id.generation = task.generation;
