@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <tuple>
 #include <vector>
 
@@ -26,21 +27,16 @@ class BulkFault : public guest_test, public ::testing::WithParamInterface<int> {
 INSTANTIATE_TEST_SUITE_P(workers, BulkFault, ::testing::Values(0, 1, 2, 8));
 
 void fault_in_bulk(int workers, bool destroy_at_once) {
-  std::atomic<int> ran{0}, poisoned_ones{0};
-  auto const count = [&](std::exception_ptr why) {
-    ++ran;
-    try {
-      if (why != nullptr) { std::rethrow_exception(why); }
-    } catch (poisoned const&) { ++poisoned_ones; } catch (error const&) {
-    }
-  };
+  poison_counter counter;
+  std::atomic<int> const& ran = counter.ran;
+  std::atomic<int> const& poisoned_ones = counter.poisoned_ones;
   {
     runtime rt{{.devices = device_spec(1), .workers = workers}};
     test_program const kernels{rt};
     std::vector<launch> items(20, kernels.nothing.with_shape({1}, {1})());
     items[7] = kernels.loaded.kernel<>("trap_now").with_shape({1}, {1})();
     ticket const faulty = rt.submit(bulk(items));
-    faulty.then(count);
+    faulty.then(std::ref(counter));
     if (!destroy_at_once) {
       EXPECT_THROW(faulty.wait(), poisoned);
       EXPECT_TRUE(pumping(rt, [&] { return ran == 1; }));

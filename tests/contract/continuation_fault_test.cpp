@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <exception>
+#include <functional>
 #include <string>
 #include <thread>
 
@@ -27,14 +28,9 @@ INSTANTIATE_TEST_SUITE_P(workers, ContinuationFault, ::testing::Values(0, 1, 2, 
 
 /// Attaches continuations to a task that faults and to the successors of this task.
 void fault_with_open_continuations(int workers, bool destroy_at_once) {
-  std::atomic<int> ran{0}, poisoned_ones{0};
-  auto const count = [&](std::exception_ptr why) {
-    ++ran;
-    try {
-      if (why != nullptr) { std::rethrow_exception(why); }
-    } catch (poisoned const&) { ++poisoned_ones; } catch (error const&) {
-    }
-  };
+  poison_counter counter;
+  std::atomic<int> const& ran = counter.ran;
+  std::atomic<int> const& poisoned_ones = counter.poisoned_ones;
   int attached = 0;
   {
     runtime rt{{.devices = device_spec(1), .workers = workers}};
@@ -44,19 +40,19 @@ void fault_with_open_continuations(int workers, bool destroy_at_once) {
     std::string of_before;
     before.then([&](std::exception_ptr why) { of_before = message_of(why); });
     ticket const trap = rt.submit(kernels.loaded.kernel<>("trap_now").with_shape({1}, {1})());
-    trap.then(count);
+    trap.then(std::ref(counter));
     ++attached;
     for (int i = 0; i < 100; ++i) {
       try {
         ticket const behind = rt.submit(kernels.nothing.with_shape({1}, {1})(), {.after = {trap}});
-        behind.then(count);
+        behind.then(std::ref(counter));
         ++attached;
       } catch (poisoned const&) { break; }
     }
     if (!destroy_at_once) {
       EXPECT_TRUE(pumping(rt, [&] { return ran == attached; })) << ran << " of " << attached;
       EXPECT_FALSE(rt.pump());
-      trap.then(count);  // `then` works even though the runtime is already poisoned
+      trap.then(std::ref(counter));  // `then` works even though the runtime is already poisoned
       ++attached;
       EXPECT_TRUE(pumping(rt, [&] { return ran == attached; })) << ran << " of " << attached;
       EXPECT_EQ(of_before, "none");
