@@ -118,7 +118,7 @@ void test_failed_task(cluster& all) {
   words x{over, {64}, "x"};
   over.post(uses(write(x)),
             host_task([](view<std::uint32_t>) { throw std::runtime_error("the disk is full"); }),
-            {.rank = 0});
+            {.label = "load", .rank = 0});
   ticket const reader =
       over.submit(uses(read(x)), host_task([](view<std::uint32_t const>) {}), {.rank = 1});
   if (all.rank() != 1) { return; }
@@ -126,7 +126,9 @@ void test_failed_task(cluster& all) {
     reader.wait();
     CHECK(false);
   } catch (dependency_failed const& error) {
-    CHECK(std::strstr(error.what(), "rank 0: the disk is full") != nullptr);
+    CHECK(std::strstr(error.what(),
+                      "rank 0: a host task, label 'load', on the host threw: "
+                      "the disk is full") != nullptr);
   }
 }
 
