@@ -11,8 +11,9 @@ namespace {
 
 // Places of the members in ordered_twin_parameters.
 constexpr std::pair<std::string_view, std::size_t> order_parameters[] = {
-    {"@orders@", 4},  {"@edges@", 5},        {"@wave_ends@", 6},     {"@words@", 7},
-    {"@counter@", 8}, {"@first_number@", 9}, {"@first_ticket@", 10}, {"@numbered_waves@", 11}};
+    {"@orders@", 4},        {"@edges@", 5},           {"@wave_ends@", 6},
+    {"@words@", 7},         {"@counter@", 8},         {"@first_number@", 9},
+    {"@first_ticket@", 10}, {"@numbered_waves@", 11}, {"@stop@", 12}};
 constexpr bool is_order_at(std::size_t place, std::size_t offset) {
   return detail::ordered_twin_parameter_offsets[place] == offset;
 }
@@ -23,13 +24,18 @@ static_assert(is_order_at(4, offsetof(detail::ordered_twin_parameters, orders)) 
               is_order_at(8, offsetof(detail::ordered_twin_parameters, counter)) &&
               is_order_at(9, offsetof(detail::ordered_twin_parameters, first_number)) &&
               is_order_at(10, offsetof(detail::ordered_twin_parameters, first_ticket)) &&
-              is_order_at(11, offsetof(detail::ordered_twin_parameters, numbered_waves)));
+              is_order_at(11, offsetof(detail::ordered_twin_parameters, numbered_waves)) &&
+              is_order_at(12, offsetof(detail::ordered_twin_parameters, stop)));
+static_assert(detail::twin_order::undecided == 1 && detail::twin_order::skipped == 2 &&
+                  detail::twin_order::awaited_elsewhere == 4,
+              "the code below has these values");
 static_assert(offsetof(detail::twin_words, waves) == 128 &&
                   offsetof(detail::twin_words, launches) == 256,
               "the code below has these offsets");
 
-// The words of @shared@: the ticket, how many threads have ended, the index of the record, and the
-// wave. The last two are not kept in registers, so the kernel's code has as many as in its twin.
+// The words of @shared@: the ticket, how many threads have ended, the index of the record, the
+// wave, and the flags. The last three are not kept in registers, so the kernel's code has as many
+// as in its twin.
 //
 // This replaces the line that reads the block's number from %ctaid.x.
 constexpr std::string_view take_ticket = R"(	.shared .align 128 .b8 	@shared@[128];
@@ -62,19 +68,40 @@ $flotilla_has_ticket:
 )";
 constexpr std::string_view read_number = "\tmov.u32 \t%flotilla_block, %ctaid.x;\n";
 
-// Each thread waits for every n-th edge, where n is the number of threads. The barrier makes what
-// they have acquired visible to the others.
-constexpr std::string_view wait_for_edges = R"(	.reg .pred 	%flotilla_p;
-	.reg .b32 	%flotilla_edge, %flotilla_edges, %flotilla_wave, %flotilla_launch, %flotilla_ended;
-	.reg .b64 	%flotilla_order, %flotilla_at;
+// A block of a grid that waits for other devices begins when the host has launched all of them.
+// Then each thread waits for every n-th edge, where n is the number of threads. It acquires a word
+// only when the word has its value: an acquire at each look made other blocks of the multiprocessor
+// slower. The barrier makes what the threads have acquired visible to the others. A thread that
+// waits for another device looks rarely whether the host wants it to stop, because another device
+// has failed: hundreds of threads that read memory of the host slow down all that use the bus.
+constexpr std::string_view wait_for_edges = R"(	.reg .pred 	%flotilla_p, %flotilla_elsewhere;
+	.reg .b32 	%flotilla_edge, %flotilla_edges, %flotilla_wave, %flotilla_ended, %flotilla_looks;
+	.reg .b64 	%flotilla_order, %flotilla_at, %flotilla_value;
 	ld.param.u64 	%flotilla_order, [@orders@];
 	cvta.to.global.u64 	%flotilla_order, %flotilla_order;
 	mad.wide.u32 	%flotilla_order, %flotilla_index, 16, %flotilla_order;
-	ld.global.v4.u32 	{%flotilla_edge, %flotilla_edges, %flotilla_wave, %flotilla_a}, [%flotilla_order];
+	ld.volatile.global.v4.u32 	{%flotilla_edge, %flotilla_edges, %flotilla_wave, %flotilla_a}, [%flotilla_order];
+$flotilla_undecided:
+	and.b32 	%flotilla_b, %flotilla_a, 1;
+	setp.eq.u32 	%flotilla_p, %flotilla_b, 0;
+	@%flotilla_p bra $flotilla_decided;
+	nanosleep.u32 	100;
+	ld.param.u64 	%flotilla_value, [@stop@];
+	cvta.to.global.u64 	%flotilla_value, %flotilla_value;
+	ld.relaxed.sys.global.u64 	%flotilla_value, [%flotilla_value];
+	setp.ne.u64 	%flotilla_p, %flotilla_value, 0;
+	@%flotilla_p trap;
+	ld.acquire.sys.global.u32 	%flotilla_a, [%flotilla_order+12];
+	bra 	$flotilla_undecided;
+$flotilla_decided:
 	@%flotilla_not_first bra $flotilla_noted;
 	st.shared.u32 	[@shared@+8], %flotilla_index;
 	st.shared.u32 	[@shared@+12], %flotilla_wave;
+	st.shared.u32 	[@shared@+16], %flotilla_a;
 $flotilla_noted:
+	and.b32 	%flotilla_b, %flotilla_a, 2;
+	setp.ne.u32 	%flotilla_p, %flotilla_b, 0;
+	@%flotilla_p bra $flotilla_end;
 	add.u32 	%flotilla_edges, %flotilla_edges, %flotilla_edge;
 	add.u32 	%flotilla_edge, %flotilla_edge, %flotilla_thread;
 	ld.param.u64 	%flotilla_order, [@edges@];
@@ -82,16 +109,32 @@ $flotilla_noted:
 $flotilla_next_edge:
 	setp.ge.u32 	%flotilla_p, %flotilla_edge, %flotilla_edges;
 	@%flotilla_p bra $flotilla_no_edge;
-	mad.wide.u32 	%flotilla_at, %flotilla_edge, 8, %flotilla_order;
-	ld.global.v2.u32 	{%flotilla_launch, %flotilla_ended}, [%flotilla_at];
-	mad.wide.u32 	%flotilla_at, %flotilla_launch, 4, %flotilla_words;
+	mad.wide.u32 	%flotilla_at, %flotilla_edge, 16, %flotilla_order;
+	ld.global.v2.u64 	{%flotilla_at, %flotilla_value}, [%flotilla_at];
+	cvta.to.global.u64 	%flotilla_at, %flotilla_at;
+	mov.b64 	{%flotilla_ended, %flotilla_looks}, %flotilla_value;
+	setp.ne.u32 	%flotilla_elsewhere, %flotilla_looks, 0;
 $flotilla_look:
-	ld.acquire.gpu.global.u32 	%flotilla_a, [%flotilla_at+256];
-	setp.eq.u32 	%flotilla_p, %flotilla_a, %flotilla_ended;
+	@%flotilla_elsewhere ld.relaxed.sys.global.u32 	%flotilla_a, [%flotilla_at];
+	@!%flotilla_elsewhere ld.relaxed.gpu.global.u32 	%flotilla_a, [%flotilla_at];
+	sub.u32 	%flotilla_a, %flotilla_a, %flotilla_ended;
+	setp.ge.s32 	%flotilla_p, %flotilla_a, 0;
 	@%flotilla_p bra $flotilla_seen;
 	nanosleep.u32 	40;
-	bra 	$flotilla_look;
+	@!%flotilla_elsewhere bra $flotilla_look;
+	add.u32 	%flotilla_looks, %flotilla_looks, 1;
+	and.b32 	%flotilla_b, %flotilla_looks, 4095;
+	setp.ne.u32 	%flotilla_p, %flotilla_b, 0;
+	@%flotilla_p bra $flotilla_look;
+	ld.param.u64 	%flotilla_value, [@stop@];
+	cvta.to.global.u64 	%flotilla_value, %flotilla_value;
+	ld.relaxed.sys.global.u64 	%flotilla_value, [%flotilla_value];
+	setp.eq.u64 	%flotilla_p, %flotilla_value, 0;
+	@%flotilla_p bra $flotilla_look;
+	trap;
 $flotilla_seen:
+	@%flotilla_elsewhere ld.acquire.sys.global.u32 	%flotilla_a, [%flotilla_at];
+	@!%flotilla_elsewhere ld.acquire.gpu.global.u32 	%flotilla_a, [%flotilla_at];
 	add.u32 	%flotilla_edge, %flotilla_edge, %flotilla_threads;
 	bra 	$flotilla_next_edge;
 $flotilla_no_edge:
@@ -128,7 +171,11 @@ constexpr std::string_view count_end = R"($flotilla_end:
 	cvta.to.global.u64 	%words, %words;
 	ld.shared.u32 	%a, [@shared@+8];
 	mad.wide.u32 	%at, %a, 4, %words;
-	red.release.gpu.global.add.u32 	[%at+256], 1;
+	ld.shared.u32 	%wave, [@shared@+16];
+	and.b32 	%wave, %wave, 4;
+	setp.ne.u32 	%p, %wave, 0;
+	@%p red.release.sys.global.add.u32 	[%at+256], 1;
+	@!%p red.release.gpu.global.add.u32 	[%at+256], 1;
 	ld.shared.u32 	%wave, [@shared@+12];
 $flotilla_count_wave:
 	ld.param.u32 	%b, [@numbered_waves@];

@@ -13,6 +13,10 @@
 /// The launches of a grid form waves. When all launches of a wave and of the waves before it have
 /// ended, the last block writes the completion number of the wave.
 ///
+/// Grids of several devices may wait for each other. They are launched one after another, and none
+/// of their launches runs before all of these grids are in their streams: if the driver refuses one
+/// of them, the launches of the others are skipped.
+///
 /// Programs do not use this file.
 
 #include <cstddef>
@@ -33,21 +37,30 @@ inline constexpr std::string_view ordered_twin_suffix = "__flotilla_twin1_ordere
 struct twin_order {
   std::uint32_t first_edge;  ///< the index of the launch's first edge
   std::uint32_t edges;       ///< the number of launches that it waits for
-  std::uint32_t wave;        ///< below max_twin_waves; at least the wave of each launch before
-  std::uint32_t reserved;    ///< 0
+  std::uint32_t wave;        ///< below max_waves; at least the wave of each launch before
+  std::uint32_t flags;       ///< see below; the host may change it while blocks wait for a decision
+  /// Blocks wait until the host removes this flag.
+  static constexpr std::uint32_t undecided = 1;
+  /// The launch waits for nothing and does not run. Its blocks only count themselves.
+  static constexpr std::uint32_t skipped = 2;
+  /// Launches of other devices wait for this one.
+  static constexpr std::uint32_t awaited_elsewhere = 4;
 };
-static_assert(sizeof(twin_order) == 16);
+static_assert(sizeof(twin_order) == 16 && offsetof(twin_order, flags) == 12);
 
 /// A launch that another one waits for.
 struct twin_edge {
-  std::uint32_t launch;  ///< the index of its record, below that of the launch that waits
-  std::uint32_t ended;   ///< the value of its word when all of its blocks have ended
+  std::uint64_t word;       ///< device address of its word, on any device that this one can reach
+  std::uint32_t ended;      ///< the value of its word when all of its blocks have ended
+  std::uint32_t elsewhere;  ///< 1 if it runs on another device, otherwise 0
 };
-static_assert(sizeof(twin_edge) == 8);
+static_assert(sizeof(twin_edge) == 16);
 
 /// The words in the memory of the device with which blocks tell each other how far they are. They
 /// only ever grow, modulo 2^32, and are never reset: each grid begins with the values that the grid
-/// before has left. Whoever launches the grids knows these values.
+/// before has left. Whoever launches the grids knows these values. A word has reached a value if it
+/// is less than 2^31 above it: a grid of another device may look when the next grid already uses
+/// the word.
 struct twin_words {
   static constexpr std::uint32_t max_waves = 32;
   std::uint32_t next_ticket;
@@ -72,12 +85,14 @@ struct ordered_twin_parameters {
   std::uint64_t first_number;    ///< the completion number of wave 0
   std::uint32_t first_ticket;    ///< the ticket of block 0
   std::uint32_t numbered_waves;  ///< the first so many waves write their completion number
+  /// Device address of a 64-bit word. If it is not 0, blocks that wait for another device trap.
+  std::uint64_t stop;
 };
-static_assert(sizeof(ordered_twin_parameters) == 80);
+static_assert(sizeof(ordered_twin_parameters) == 88);
 
 /// The parameters as the driver sees them, in order.
-inline constexpr std::uint32_t ordered_twin_parameter_sizes[] = {8, 8, 4, 4, 8, 8,
-                                                                 8, 8, 8, 8, 4, 4};
+inline constexpr std::uint32_t ordered_twin_parameter_sizes[] = {8, 8, 4, 4, 8, 8, 8,
+                                                                 8, 8, 8, 4, 4, 8};
 inline constexpr std::uint32_t ordered_twin_parameter_offsets[] = {
     offsetof(twin_parameters, records),
     offsetof(twin_parameters, blocks),
@@ -90,7 +105,8 @@ inline constexpr std::uint32_t ordered_twin_parameter_offsets[] = {
     offsetof(ordered_twin_parameters, counter),
     offsetof(ordered_twin_parameters, first_number),
     offsetof(ordered_twin_parameters, first_ticket),
-    offsetof(ordered_twin_parameters, numbered_waves)};
+    offsetof(ordered_twin_parameters, numbered_waves),
+    offsetof(ordered_twin_parameters, stop)};
 
 }  // namespace detail
 }  // namespace v0_1

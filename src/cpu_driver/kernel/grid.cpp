@@ -3,6 +3,7 @@
 #include "cpu_driver/kernel/grid.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 
 #include "cpu_driver/kernel/block.hpp"
@@ -27,16 +28,15 @@ grid_end run_grid(grid const& what) {
   if (own == nullptr || !own->begin(what)) { return grid_end::trapped; }
   block_runner& runner = *own;
   std::uint64_t const total = std::uint64_t{what.grid_size.x} * what.grid_size.y * what.grid_size.z;
-  if (total == 1) { return runner.run({0, 0, 0}, what.multiprocessor_of(0)); }
+  std::atomic<grid_end> const end{grid_end::completed};  // no other thread runs blocks yet
+  if (total == 1) { return run_block(runner, what, 0, 1, end); }
 
   // This thread runs blocks alone until the measured time shows that helpers would be faster. It
   // reads the clock after 1, 2, 4 ... 64, 128, 192 ... blocks.
   auto const start = clock::now();
   std::uint64_t look_again = 1;
   for (std::uint64_t done = 0; done < total;) {
-    std::uint64_t const block = what.nth_block(done, total);
-    grid_end const how =
-        runner.run(block_index_of(block, what.grid_size), what.multiprocessor_of(block));
+    grid_end const how = run_block(runner, what, done, total, end);
     if (how != grid_end::completed) { return how; }
     if (++done < look_again || done == total) { continue; }
     look_again += std::min<std::uint64_t>(look_again, 64);

@@ -100,13 +100,28 @@ class grid_helpers {
   base::worker_arena arena_;
 };
 
-}  // namespace
-
+/// Returns the index of the block with this number.
 cpu::index3 block_index_of(std::uint64_t number, cpu::index3 grid_size) {
   auto const x = static_cast<std::uint32_t>(number % grid_size.x);
   number /= grid_size.x;
   return {x, static_cast<std::uint32_t>(number % grid_size.y),
           static_cast<std::uint32_t>(number / grid_size.y)};
+}
+
+}  // namespace
+
+grid_end run_block(block_runner& runner, grid const& what, std::uint64_t n, std::uint64_t total,
+                   std::atomic<grid_end> const& end) {
+  if (what.ordered) {
+    auto const ticket = static_cast<std::uint32_t>(n);
+    switch (wait_for_launches(what.arguments, ticket, end)) {
+      case block_go::run: break;
+      case block_go::skip: note_block_ended(what.arguments, ticket); return grid_end::completed;
+      case block_go::stop: return grid_end::trapped;
+    }
+  }
+  std::uint64_t const block = what.nth_block(n, total);
+  return runner.run(block_index_of(block, what.grid_size), what.multiprocessor_of(block));
 }
 
 int max_helpers_on_machine() {
@@ -129,13 +144,7 @@ void shared_blocks::work() {
     for (std::uint64_t number = first; number < last; ++number) {
       // relaxed: if this thread sees a failure late, it only runs a few more blocks.
       if (end.load(std::memory_order_relaxed) != grid_end::completed) { return; }
-      if (what.ordered &&
-          !wait_for_launches(what.arguments, static_cast<std::uint32_t>(number), end)) {
-        return;
-      }
-      std::uint64_t const block = what.nth_block(number, total);
-      grid_end const how =
-          runner->run(block_index_of(block, what.grid_size), what.multiprocessor_of(block));
+      grid_end const how = run_block(*runner, what, number, total, end);
       if (how != grid_end::completed) {
         auto none = grid_end::completed;
         end.compare_exchange_strong(none, how);  // keeps the first failure

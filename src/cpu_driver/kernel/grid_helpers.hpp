@@ -26,7 +26,12 @@ struct shared_blocks {
   void work();
 };
 
-[[nodiscard]] cpu::index3 block_index_of(std::uint64_t number, cpu::index3 grid_size);
+class block_runner;
+
+/// Runs the block of the grid that comes n-th. A block of an ordered twin first waits for others.
+/// @param end  set by another thread if a block fails
+[[nodiscard]] grid_end run_block(block_runner& runner, grid const& what, std::uint64_t n,
+                                 std::uint64_t total, std::atomic<grid_end> const& end);
 
 /// The maximum number of helpers on this machine.
 [[nodiscard]] int max_helpers_on_machine();

@@ -20,7 +20,7 @@ T* pointer(void* const* arguments, std::size_t index) noexcept {
 }
 // Places of the members in ordered_twin_parameters.
 constexpr std::size_t orders = 4, edges = 5, wave_ends = 6, words = 7, counter = 8,
-                      first_number = 9, numbered_waves = 11;
+                      first_number = 9, numbered_waves = 11, stop = 12;
 
 std::atomic_ref<std::uint32_t> ended_blocks(detail::twin_words* of, std::uint32_t launch) noexcept {
   auto* const first = reinterpret_cast<std::uint32_t*>(reinterpret_cast<std::byte*>(of) +
@@ -34,23 +34,37 @@ bool is_ordered_twin(cpu::kernel_record const& record) noexcept {
   return record.parameter_sizes == std::data(detail::ordered_twin_parameter_sizes);
 }
 
-bool wait_for_launches(void* const* arguments, std::uint32_t block,
-                       std::atomic<grid_end> const& end) noexcept {
+block_go wait_for_launches(void* const* arguments, std::uint32_t block,
+                           std::atomic<grid_end> const& end) noexcept {
   constexpr unsigned looks_before_yield = 64;
-  auto* const state = pointer<detail::twin_words>(arguments, words);
-  auto const& order =
-      pointer<detail::twin_order const>(arguments, orders)[find_launch(arguments, block)];
+  auto const must_stop = [&] {
+    // relaxed: this thread only stops
+    if (end.load(std::memory_order_relaxed) != grid_end::completed) { return true; }
+    auto* const stopped = pointer<std::uint64_t>(arguments, stop);
+    return stopped != nullptr && std::atomic_ref{*stopped}.load(std::memory_order_relaxed) != 0;
+  };
+  auto& order = pointer<detail::twin_order>(arguments, orders)[find_launch(arguments, block)];
+  // acquire: the host decides after it has launched the grids that wait for each other
+  std::uint32_t flags = 0;
+  while (((flags = std::atomic_ref{order.flags}.load(std::memory_order_acquire)) &
+          detail::twin_order::undecided) != 0) {
+    if (must_stop()) { return block_go::stop; }
+    std::this_thread::yield();
+  }
+  if ((flags & detail::twin_order::skipped) != 0) { return block_go::skip; }
   auto const* const all = pointer<detail::twin_edge const>(arguments, edges) + order.first_edge;
   for (detail::twin_edge const* edge = all; edge != all + order.edges; ++edge) {
-    auto const word = ended_blocks(state, edge->launch);
-    // acquire: pairs with the release in note_block_ended
-    for (unsigned looks = 0; word.load(std::memory_order_acquire) != edge->ended; ++looks) {
-      // relaxed: this thread only stops
-      if (end.load(std::memory_order_relaxed) != grid_end::completed) { return false; }
+    std::atomic_ref const word{*reinterpret_cast<std::uint32_t*>(edge->word)};
+    auto const has_ended = [&] {
+      // acquire: pairs with the release in note_block_ended
+      return static_cast<std::int32_t>(word.load(std::memory_order_acquire) - edge->ended) >= 0;
+    };
+    for (unsigned looks = 0; !has_ended(); ++looks) {
+      if (must_stop()) { return block_go::stop; }
       looks < looks_before_yield ? base::pause() : std::this_thread::yield();
     }
   }
-  return true;
+  return block_go::run;
 }
 
 void note_block_ended(void* const* arguments, std::uint32_t block) noexcept {

@@ -13,6 +13,15 @@
 
 namespace flotilla::dispatch {
 
+void move_lanes_to_marks(open_batch& batch, lane_set const& lanes) {
+  for (std::uint64_t left = batch.lanes_before; left != 0; left &= left - 1) {
+    auto const lane = static_cast<unsigned>(std::countr_zero(left));
+    unended_predecessors::add_mark(batch.marks,
+                                   end_mark::of(lanes.device(), lane, lanes[lane].last_number()));
+  }
+  batch.lanes_before = 0;
+}
+
 batch_flusher::batch_flusher(parts const& with)
     : parts_(with),
       run_({with.tasks, with.lanes, with.waves, with.grid_rules, with.profiles,
@@ -46,12 +55,8 @@ void batch_flusher::abandon_waves_after(unsigned wave, flush_outcome& outcome) {
 }
 
 driver::call_outcome batch_flusher::enqueue_waits(lane& lane, open_batch& batch) {
-  for (std::uint64_t left = batch.lanes_before & ~open_waves::bit_of(lane.index()); left != 0;
-       left &= left - 1) {
-    auto const other = static_cast<unsigned>(std::countr_zero(left));
-    unended_predecessors::add_mark(
-        batch.marks, end_mark::of(parts_.lanes.device(), other, parts_.lanes[other].last_number()));
-  }
+  batch.lanes_before &= ~open_waves::bit_of(lane.index());
+  move_lanes_to_marks(batch, parts_.lanes);
   return parts_.lanes.enqueue_waits(lane, batch.marks, batch.traits.device_wait);
 }
 

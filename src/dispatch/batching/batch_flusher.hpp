@@ -57,6 +57,9 @@ struct flush_outcome {
   }
 };
 
+/// Moves the lanes that the batch must wait for to its marks: the last batches of these lanes.
+void move_lanes_to_marks(open_batch& batch, lane_set const& lanes);
+
 /// Launches open batches, and measures some of them. Threads: only the holder of the
 /// device's lease, with the context current.
 class batch_flusher {
@@ -94,6 +97,16 @@ class batch_flusher {
   bool launch_one_by_one(unsigned lane, std::span<slot_address const> tasks,
                          flush_outcome& outcome);
 
+  // ---- for joint_part ----
+
+  /// Makes the lane's stream wait for the predecessors of the batch, in its lane and others.
+  [[nodiscard]] driver::call_outcome enqueue_waits(lane& lane, open_batch& batch);
+  /// Removes the tasks from their batch, to be started again.
+  void start_again(std::span<slot_address const> tasks, flush_outcome& outcome);
+  /// Notes that an ordered grid was launched. @param places  Of its waves.
+  void note_ordered(std::span<batch_place const> places, std::uint32_t kernel,
+                    std::span<lane::batch* const> batches);
+
   /// The number of graph launches and single launches so far. Threads: any.
   [[nodiscard]] std::uint64_t launched() const noexcept {
     return launched_.load(std::memory_order_relaxed);
@@ -117,13 +130,9 @@ class batch_flusher {
   void launch_alone(std::span<slot_address const> tasks, flush_outcome& outcome);
   /// Leaves the tasks to the caller, because the driver is unusable or the device is lost.
   void leave_unlaunched(std::span<slot_address const> tasks, flush_outcome& outcome);
-  /// Makes the lane's stream wait for the predecessors of the batch.
-  [[nodiscard]] driver::call_outcome enqueue_waits(lane& lane, open_batch& batch);
   /// Launches the tasks of a batch. Returns whether all of them were launched.
   bool launch_tasks(lane& lane, std::span<slot_address const> tasks, batch_traits traits,
                     flush_outcome& outcome);
-  /// Removes the tasks from their batch, to be started again.
-  void start_again(std::span<slot_address const> tasks, flush_outcome& outcome);
   /// Launches the first tasks of `tasks` as one graph. Returns how many tasks it took from the
   /// front of `tasks`, and sets `refused` if the driver returned an error.
   std::size_t launch_first(lane& lane, std::span<slot_address const> tasks,

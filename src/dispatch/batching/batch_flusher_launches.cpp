@@ -185,12 +185,13 @@ bool batch_flusher::launch_groups(lane& lane, batch_traits const& traits, flush_
 static_assert(open_waves::max_waves <= ordered_launcher::max_waves);
 
 bool batch_flusher::launch_ordered(lane& lane, batch_traits const& traits, flush_outcome& outcome) {
-  grid_order const& order = run_.order();
+  grid_order& order = run_.order();
   auto const tasks = static_cast<std::uint32_t>(order.tasks().size());
-  ordered_launcher::outcome made;
   auto const launch = [&] {
-    made = parts_.ordered.launch(lane, order, traits);
-    return made.status;
+    ordered_part const own{&order, &parts_.ordered.words()};
+    order.set_ends(own.words->launches);
+    CUresult const answer = parts_.ordered.prepare(lane, own, {}, traits);
+    return answer == CUDA_SUCCESS ? parts_.ordered.start() : answer;
   };
   auto const describe = [&](kernel_timer::sample& sample) {
     sample.depth = order.waves();
@@ -198,18 +199,26 @@ bool batch_flusher::launch_ordered(lane& lane, batch_traits const& traits, flush
     sample.ordered = true;
     sample.waves = run_.was_chosen() ? order.waves() : 0;
     sample.completions = 1;
-    sample.number = made.batches.back()->number;
-    sample.ahead = lane.in_flight() - made.batches.size();
+    sample.number = lane.last_number() + order.waves();
+    sample.ahead = lane.in_flight() - order.waves();
   };
   CUresult const answer = parts_.sampler.measured(lane, traits.kernel, tasks, launch, describe);
   if (answer != CUDA_SUCCESS) {
     refuse_groups(answer, outcome);
     return false;
   }
-  base::add(launched_);
-  parts_.profiles.note_launched(traits.kernel, made.batches.front()->begun);
-  for (lane::batch const* const each : made.batches) { commit(lane, *each); }
+  note_ordered(run_.batches(), traits.kernel, parts_.ordered.commit());
   return true;
+}
+
+void batch_flusher::note_ordered(std::span<batch_place const> places, std::uint32_t kernel,
+                                 std::span<lane::batch* const> batches) {
+  base::add(launched_);
+  parts_.profiles.note_launched(kernel, batches.front()->begun);
+  for (std::size_t i = 0; i < batches.size(); ++i) {
+    parts_.waves.note_launched(places[i], batches[i]->number);
+    commit(parts_.lanes[places[i].lane], *batches[i]);
+  }
 }
 
 void batch_flusher::refuse_groups(CUresult status, flush_outcome& outcome) {

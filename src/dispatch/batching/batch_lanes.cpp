@@ -18,6 +18,8 @@ constexpr std::size_t max_short_ahead = 12;
 constexpr std::size_t max_long_ahead = 2;
 // The same for a shared lane. Tasks that wait meanwhile become more waves of the next graph.
 constexpr std::size_t max_shared_ahead = 6;
+// The same for grids of several devices (joint_run): one runs, and the next one is ready.
+constexpr std::size_t max_runs_ahead = 2;
 // The same if the waves are ordered grids, in which each wave is a batch.
 constexpr std::size_t max_ordered_ahead = 12;
 
@@ -68,7 +70,14 @@ void batch_lanes::note_behind(slot const& first, unsigned lane) {
 
 bool batch_lanes::have_room_behind() const noexcept {
   return std::ranges::all_of(shared_[0], [this](unsigned lane) {
-    return lane == lane_layout::no_lane || parts_.lanes[lane].in_flight() < max_shared_ahead;
+    if (lane == lane_layout::no_lane) { return true; }
+    std::size_t ahead = 0;
+    for (std::size_t i = 0; i < parts_.lanes[lane].in_flight(); ++i) {
+      lane::batch const& batch = parts_.lanes[lane].in_flight(i);
+      if (batch.carrier == nullptr) { continue; }  // not the last wave of a grid
+      ahead += batch.in_joint_run ? max_shared_ahead / max_runs_ahead : 1;
+    }
+    return ahead < max_shared_ahead;
   });
 }
 
@@ -112,23 +121,22 @@ unsigned batch_lanes::any(slot const& task, bool fills_device) const {
 unsigned batch_lanes::of_wave(unsigned wave, unended_predecessors const& before,
                               slot const& task) const {
   lane_range const range = lane_layout::launch_lanes_of(task.level);
-  bool is_full = false;  // whether the lane of a predecessor has too many batches
-  for (batch_place const ahead : before.open) {
-    batch_place const where{wave, ahead.lane};
-    if (!range.contains(ahead.lane)) { continue; }
-    if (parts_.waves.is_open(where) ? may_join(where) : takes_batch(ahead.lane, task)) {
-      return ahead.lane;
-    }
-    is_full = is_full || !parts_.waves.is_open(where);
-  }
-  if (is_full) { return lane_layout::no_lane; }
-  // A task whose predecessors in open batches are all on other devices.
+  auto const takes = [&](unsigned lane) {
+    batch_place const where{wave, lane};
+    return parts_.waves.is_open(where) ? may_join(where) : takes_batch(lane, task);
+  };
+  // In a joint pass, all steps go into one lane, also those behind tasks in other lanes.
   if (unsigned const shared = joint_ ? shared_by(task) : lane_layout::no_lane;
       shared != lane_layout::no_lane) {
-    batch_place const where{wave, shared};
-    bool const takes = parts_.waves.is_open(where) ? may_join(where) : takes_batch(shared, task);
-    return takes ? shared : lane_layout::no_lane;
+    return takes(shared) ? shared : lane_layout::no_lane;
   }
+  bool is_full = false;  // whether the lane of a predecessor has too many batches
+  for (batch_place const ahead : before.open) {
+    if (!range.contains(ahead.lane)) { continue; }
+    if (takes(ahead.lane)) { return ahead.lane; }
+    is_full = is_full || !parts_.waves.is_open({wave, ahead.lane});
+  }
+  if (is_full) { return lane_layout::no_lane; }
   // All batches of a wave wait for earlier waves, so joining another batch costs little time.
   for (std::uint64_t left = parts_.waves.lanes(wave); left != 0; left &= left - 1) {
     auto const lane = static_cast<unsigned>(std::countr_zero(left));

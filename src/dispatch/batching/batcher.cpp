@@ -28,9 +28,14 @@ bool follows_last(slot const& task, open_batch const& batch) noexcept {
   return std::find(task.after_slot.begin(), end, batch.tasks[batch.count - 1]) != end;
 }
 
-/// Whether a programmatic launch may join this batch, so that it directly follows its predecessor.
-bool can_be_one_by_one(open_batch const& batch) noexcept {
-  return (batch.count == 1 && !batch.traits.device_wait.valid()) || batch.traits.one_by_one;
+/// Whether the launch, which has attributes, may directly follow its predecessor in this batch. The
+/// batch is then launched without a graph.
+bool follows_programmatically(slot const& task, unended_predecessors const& before,
+                              open_batch const& batch) noexcept {
+  bool const is_one_by_one =
+      (batch.count == 1 && !batch.traits.device_wait.valid()) || batch.traits.one_by_one;
+  return task.batch && is_one_by_one && before.open.size() == 1 && before.launched.empty() &&
+         lane_layout::level_of(before.open[0].lane) == task.level;
 }
 
 }  // namespace
@@ -90,13 +95,6 @@ bool batcher::extends_chain(slot const& task, unended_predecessors const& before
          static_cast<float>(batch.count) * (profile.kernel_ns() + chain_node_ns) <= graph_launch_ns;
 }
 
-bool batcher::follows_programmatically(slot const& task, unended_predecessors const& before,
-                                       batch_place where) const {
-  return task.batch && before.open.size() == 1 && before.launched.empty() &&
-         can_be_one_by_one(parts_.waves.at(where)) &&
-         lane_layout::level_of(where.lane) == task.level;
-}
-
 void batcher::begin_after(batch_place where, slot const& first, batch_shape const& shape) {
   open_batch& batch = parts_.waves.at(where);
   batch.max_chain = shape.max_chain_behind;
@@ -135,7 +133,8 @@ batcher::step batcher::follow(slot_address task, unended_predecessors const& bef
     batch_place const last =
         *std::max_element(before.open.begin(), before.open.end(),
                           [](batch_place a, batch_place b) { return a.wave < b.wave; });
-    if (one.attributed && follows_programmatically(one, before, last)) [[unlikely]] {
+    if (one.attributed && follows_programmatically(one, before, parts_.waves.at(last)))
+        [[unlikely]] {
       open_batch& batch = parts_.waves.at(last);
       batch.traits.chains = 1;
       batch.traits.ordered = batch.traits.one_by_one = true;
@@ -154,6 +153,13 @@ batcher::step batcher::follow(slot_address task, unended_predecessors const& bef
     }
   }
   unsigned const wave = wave_after(before);
+  if (!before.elsewhere.empty()) {
+    batch_place const step{wave, lane_of_step_};
+    if (wave < open_waves::max_waves && put_in_step(task, step)) {
+      follow_all(step, before);
+      return {kinds::added, step};
+    }
+  }
   // The next pass starts the task. If the waves were launched now, they would lack those of their
   // tasks that this pass has not started yet.
   if (wave >= open_waves::max_waves) { return {kinds::no_room}; }
@@ -162,7 +168,11 @@ batcher::step batcher::follow(slot_address task, unended_predecessors const& bef
   if (lane == lane_layout::no_lane) { return {kinds::no_room}; }
   batch_place const where{wave, lane};
   parts_.waves.reach(wave);
-  if (!parts_.waves.is_open(where)) { begin_after(where, one, shape); }
+  if (!parts_.waves.is_open(where)) {
+    begin_after(where, one, shape);
+    if (joint_ != nullptr) { parts_.places.note_behind(one, lane); }
+  }
+  if (!before.elsewhere.empty()) { lane_of_step_ = lane; }
   follow_all(where, before);
   // A full batch of a later wave cannot be launched yet. `may_join` refuses further tasks.
   put(task, where);

@@ -113,6 +113,9 @@ class batcher {
   bool put(slot_address task, batch_place where);
   /// The same without an update of the traits of the batch, which must be open.
   bool put_like_others(slot_address task, open_batch& batch, batch_place where);
+  /// Adds the launch to the batch at `where`, if that is open and has launches like this one.
+  /// @return whether it was added
+  bool put_in_step(slot_address task, batch_place where);
   /// Makes the tasks runnable that are parked on a task of an open batch.
   void resume_parked_on(slot_address task);
   /// Updates the traits of the batch for a launch that is added to it.
@@ -126,10 +129,6 @@ class batcher {
   /// into the next wave.
   [[nodiscard]] bool extends_chain(slot const& task, unended_predecessors const& before,
                                    batch_place where);
-  /// Returns whether the launch, which has attributes, may directly follow its predecessor in the
-  /// batch at `where`. The batch is then launched without a graph.
-  [[nodiscard]] bool follows_programmatically(slot const& task, unended_predecessors const& before,
-                                              batch_place where) const;
   /// Begins an open batch of wave 0 for tasks without predecessors, or for one task that waits for
   /// another device.
   void begin(unsigned lane, slot const& first, batch_shape const& shape, end_mark device_wait);
@@ -148,6 +147,7 @@ class batcher {
   // By level: the lane of the open batch that takes launches of any kernel.
   std::array<unsigned, priority_levels> filling_;
   std::size_t waiting_ = 0;
+  unsigned lane_of_step_ = 0;  // of the last task that followed a task of another device
   std::vector<slot_address> runnable_;
 };
 

@@ -30,30 +30,35 @@ void batcher::join(open_batch& batch, slot const& task) const {
   traits.one_form = traits.one_form && traits.all_in_grids && has_form;
 }
 
+bool batcher::put_in_step(slot_address task, batch_place where) {
+  if (!parts_.waves.is_open(where)) { return false; }
+  open_batch& step = parts_.waves.at(where);
+  slot const& one = parts_.tasks.at(task);
+  slot const& first = parts_.tasks.at(step.tasks[0]);
+  // All properties that `follow` considers depend on these.
+  bool const is_like_first =
+      one.batch && one.level == first.level && grid_policy::takes_like(one) &&
+      grid_policy::have_one_form(one, first) && blocks_of(one) == blocks_of(first);
+  bool const has_room = parts_.lanes.has_room(one.level) && step.may_grow && step.has_room() &&
+                        !step.traits.ordered && step.traits.all_in_grids && step.traits.one_form;
+  if (!is_like_first || !has_room) { return false; }
+  if (step.count == 1) {
+    put(task, where);
+  } else {
+    put_like_others(task, step, where);
+  }
+  return true;
+}
+
 bool batcher::join_step(slot_address task, batch_place ahead, bool is_only) {
   batch_place const where{ahead.wave + 1, ahead.lane};
-  if (!parts_.waves.is_open(where)) { return false; }
   // `extends_chain` must decide, unless it would refuse the launch. It refuses a launch behind
   // several batches, or behind a batch of grids that is no chain.
   open_batch const& before = parts_.waves.at(ahead);
   bool const may_be_chain = !before.traits.grids || before.count == 1 || before.traits.ordered;
   if (is_only && may_be_chain) { return false; }
-  open_batch& after = parts_.waves.at(where);
-  slot const& one = parts_.tasks.at(task);
-  slot const& first = parts_.tasks.at(after.tasks[0]);
-  // All properties that `follow` considers depend on these.
-  bool const is_like_first =
-      one.batch && one.level == first.level && grid_policy::takes_like(one) &&
-      grid_policy::have_one_form(one, first) && blocks_of(one) == blocks_of(first);
-  bool const has_room = parts_.lanes.has_room(one.level) && after.may_grow && after.has_room() &&
-                        !after.traits.ordered && after.traits.all_in_grids && after.traits.one_form;
-  if (!is_like_first || !has_room) { return false; }
-  after.lanes_before |= open_waves::bit_of(ahead.lane);
-  if (after.count == 1) {
-    put(task, where);
-  } else {
-    put_like_others(task, after, where);
-  }
+  if (!put_in_step(task, where)) { return false; }
+  parts_.waves.at(where).lanes_before |= open_waves::bit_of(ahead.lane);
   return true;
 }
 

@@ -41,16 +41,19 @@ float grid_run::length_ns(open_batch const& batch) const {
   return copy_kernels::length_ns(bytes);
 }
 
+bool grid_run::waits_for_its_lane(batch_place where) const {
+  open_batch const& batch = parts_.waves.at(where);
+  return (batch.lanes_before & ~open_waves::bit_of(where.lane)) == 0 &&
+         std::ranges::all_of(batch.marks, [&](end_mark mark) {
+           return mark.device() == parts_.lanes.device() && mark.lane() == where.lane;
+         });
+}
+
 bool grid_run::continues(batch_place next, size const& ahead) const {
   if (!parts_.waves.is_open(next)) { return false; }
   open_batch const& batch = parts_.waves.at(next);
   bool const is_awaited = parts_.waves.at({next.wave - 1, next.lane}).is_awaited_elsewhere;
-  bool const waits_for_others =
-      !batch.before_elsewhere.empty() ||
-      (batch.lanes_before & ~open_waves::bit_of(next.lane)) != 0 ||
-      std::any_of(batch.marks.begin(), batch.marks.end(), [&](end_mark mark) {
-        return mark.device() != parts_.lanes.device() || mark.lane() != next.lane;
-      });
+  bool const waits_for_others = !batch.before_elsewhere.empty() || !waits_for_its_lane(next);
   return !is_awaited && !waits_for_others && !batch.traits.device_wait.valid() &&
          is_plain_grid(batch) && has_room(batch, ahead);
 }
@@ -91,20 +94,20 @@ void grid_run::find(batch_place first) {
   open_batch const& begin = parts_.waves.at(first);
   batches_.assign(1, first);
   groups_.clear();
-  order_.clear();
+  order().clear();
   ordered_ = was_chosen_ = false;
   groups_.add({begin.tasks.data(), begin.count}, begin.traits.one_form, parts_.policy);
   groups_of_first_wave_ = groups_.groups().size();
   if (!is_plain_grid(begin) || !groups_.others().empty()) { return; }
-  ordered_ = begins_order(first) && order_.add_wave({begin.tasks.data(), begin.count});
+  ordered_ = begins_order(first) && order().add_wave({begin.tasks.data(), begin.count});
   size so_far{begin.count, begin.blocks, length_ns(begin)};
   for (batch_place next{first.wave + 1, first.lane}; continues(next, so_far); ++next.wave) {
     open_batch const& batch = parts_.waves.at(next);
     std::span<slot_address const> const tasks{batch.tasks.data(), batch.count};
     // If a task is cancelled, the flusher removes it when it comes to this wave.
     if (begin_launches(parts_.tasks, tasks)) [[unlikely]] { return; }
-    if (ordered_ && !order_.add_wave(tasks)) {
-      if (order_.waves() > 1) { return; }
+    if (ordered_ && !order().add_wave(tasks)) {
+      if (order().waves() > 1) { return; }
       ordered_ = false;  // the two waves have too many edges; they may still be two grids
       if (!has_room(batch, so_far)) { return; }
     }
@@ -114,6 +117,49 @@ void grid_run::find(batch_place first) {
     so_far.blocks += batch.blocks;
     so_far.length_ns += length_ns(batch);
   }
+}
+
+grid_run::size grid_run::whole() const {
+  size all{};
+  for (batch_place const each : batches_) {
+    open_batch const& batch = parts_.waves.at(each);
+    all.tasks += batch.count;
+    all.blocks += batch.blocks;
+    all.length_ns += length_ns(batch);
+  }
+  return all;
+}
+
+bool grid_run::try_add(batch_place next, unsigned first_wave, grid_order::others const& elsewhere,
+                       std::function<bool(place_elsewhere const&)> const& is_in_the_run,
+                       std::function<bool(end_mark)> const& is_before_the_run) {
+  open_batch const& batch = parts_.waves.at(next);
+  if (!is_plain_grid(batch) || !batch.traits.one_form) { return false; }
+  slot const& form = parts_.tasks.at(batch.tasks[0]);
+  std::span<slot_address const> const tasks{batch.tasks.data(), batch.count};
+  ordered_ = true;
+  if (batches_.empty()) {
+    // The stream waits for what the first batch must wait for, if that is launched.
+    bool const waits_for_launched =
+        next.wave == first_wave ||
+        (batch.lanes_before == 0 &&
+         std::ranges::all_of(batch.before_elsewhere, [&](place_elsewhere const& ahead) {
+           return ahead.place.wave < first_wave || is_in_the_run(ahead);
+         }));
+    if (!waits_for_launched) { return false; }
+    if (!parts_.policy.can_be_ordered(form)) { return false; }
+    batches_.assign(1, next);
+    bool const fits = has_room(batch, {}) && order().add_wave(tasks, elsewhere);
+    if (!fits) { batches_.clear(); }
+    return fits;
+  }
+  bool const waits_for_run_only = (batch.lanes_before & ~open_waves::bit_of(next.lane)) == 0 &&
+                                  std::ranges::all_of(batch.marks, is_before_the_run) &&
+                                  std::ranges::all_of(batch.before_elsewhere, is_in_the_run);
+  if (!waits_for_run_only || batch.traits.device_wait.valid()) { return false; }
+  if (!has_room(batch, whole()) || !order().add_wave(tasks, elsewhere)) { return false; }
+  batches_.push_back(next);
+  return true;
 }
 
 batch_traits grid_run::close() {

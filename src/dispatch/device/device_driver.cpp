@@ -53,6 +53,9 @@ device_driver::device_driver(parts const& with)
       flusher_({with.own.context, with.shared.tasks, with.shared.order, lanes_, filling_, launcher_,
                 grid_policy_, grids_, ordered_, waves_, profiles_, sampler_, with.shared.kernels,
                 ordered_grids_on(with.own.context, with.shared.tuned)}),
+      joint_part_({with.shared.tasks, lanes_, waves_, ordered_, flusher_,
+                   ordered_grids_on(with.own.context, with.shared.tuned)},
+                  grid_policy_, profiles_),
       device_waits_({with.shared, with.own.context, lanes_, waves_, profiles_,
                      launcher_.functions(), static_cast<unsigned>(with.contexts.size())}),
       end_waits_(with.shared),
@@ -71,8 +74,8 @@ device_driver::device_driver(parts const& with)
       callables_({with.shared, with.own.context, with.own.gate, lanes_, before_, device_waits_,
                   reporter_, committer_}),
       events_(with.shared, with.own.context, reporter_),
-      wave_flusher_({with.shared, with.index, waves_, profiles_, batches_, flusher_, device_waits_,
-                     reporter_}),
+      wave_flusher_({with.shared, with.index, waves_, profiles_, batches_, flusher_, joint_part_,
+                     device_waits_, reporter_}),
       starter_({with.shared, lanes_, filling_, before_, waves_, profiles_, batch_lanes_, batches_,
                 wave_flusher_, device_waits_, copies_, engine_batches_, kernel_copies_, replays_,
                 chunks_, callables_, events_, reporter_, with.contexts.size() > 1}),
@@ -81,7 +84,7 @@ device_driver::device_driver(parts const& with)
                     sampler_, staged_, callables_, events_, reporter_, late_, starter_}),
       memory_(with.own.context),
       frees_({with.shared, with.own.context, lanes_, with.devices, memory_, reporter_}),
-      joint_(with.devices, with.contexts.size(), *this) {
+      joint_(with.devices, with.contexts.size(), with.peers, *this) {
   try {
     memory_.create();
     staged_.create();

@@ -141,6 +141,7 @@ class device_driver {
   batch_lanes batch_lanes_;
   batcher batches_;
   batch_flusher flusher_;
+  joint_part joint_part_;
   device_side_waits device_waits_;
   end_waits end_waits_;
   predecessors before_;
@@ -160,6 +161,7 @@ class device_driver {
   device_memory memory_;
   deferred_free frees_;
   joint_pass joint_;
+  std::chrono::steady_clock::time_point last_end_{};  // when a batch was last seen to have ended
 };
 
 }  // namespace flotilla::dispatch

@@ -22,18 +22,30 @@ constexpr std::chrono::seconds max_callable_delay{1};
 // delay the tasks of other chains.
 constexpr std::size_t max_kept = 4;
 
+/// Whether other processes may run kernels on the device at the same time. Kernels of two processes
+/// that wait for other devices could then each fill one device, and wait for ever. Drivers that do
+/// not know the attribute say no.
+bool shares_by_mps(context::context_handle const& context) {
+  CUdevice device = 0;
+  int shares = 0;
+  driver::table const& api = context.api();
+  return api.device_get(&device, context.where().driver_ordinal) == CUDA_SUCCESS &&
+         api.device_get_attribute(&shares, CU_DEVICE_ATTRIBUTE_MPS_ENABLED, device) ==
+             CUDA_SUCCESS &&
+         shares != 0;
+}
+
 }  // namespace
 
-bool device_side_waits::supported_by_device() const {
+bool device_side_waits::is_own_device() const {
   device_settings const& settings = parts_.context.asked();
-  if (!settings.device_side_waits.value_or(true)) { return false; }
-  if (parts_.devices < 2 || parts_.functions.spin == nullptr) { return false; }
+  if (!settings.device_side_waits.value_or(true) || parts_.devices < 2) { return false; }
   // No device-side waits in a context that flotilla does not own, because other code may launch any
   // kernel in it, and none if the number of multiprocessors is not known, or is too small.
   context_source const source = settings.context.value_or(context_source::owned());
   bool const is_own =
       source.kind == context_source::kinds::owned || source.kind == context_source::kinds::green;
-  if (!is_own || settings.exec_affinity || max_count() == 0) { return false; }
+  if (!is_own || settings.exec_affinity) { return false; }
   // A kernel that waits for an isolated device would wait forever if that device is lost.
   if (parts_.context.api().recovery != nullptr) { return false; }
   return !ends_long_kernels(parts_.context);
@@ -50,7 +62,11 @@ bool ends_long_kernels(context::context_handle const& context) {
 }
 
 void device_side_waits::begin_pass() {
-  if (!allowed_.has_value()) { allowed_ = supported_by_device(); }
+  if (!allowed_.has_value()) {
+    bool const is_own = is_own_device();
+    in_grids_ = is_own && !shares_by_mps(parts_.context);
+    allowed_ = is_own && parts_.functions.spin != nullptr && max_count() != 0;
+  }
   auto const& kernels = parts_.shared.kernels.kernels;
   for (; *allowed_ && kernels_seen_ < kernels.size(); ++kernels_seen_) {
     // After a kernel that runs in clusters was loaded, this device uses no device-side waits.

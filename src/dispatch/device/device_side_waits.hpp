@@ -80,6 +80,12 @@ class device_side_waits {
   /// stream runs one after another, so only one of them occupies a place.
   [[nodiscard]] end_mark choose_in_turn(std::span<end_mark const> waits,
                                         kernel_profile const& profile, unsigned lane) const;
+  /// Returns whether blocks of ordered grids may wait for other devices (joint_run). They may where
+  /// spin kernels may not because of a callable or of a launch that needs several places at once:
+  /// whatever such a block waits for has begun before it or begins without it.
+  [[nodiscard]] bool may_wait_in_grids() const noexcept {
+    return in_grids_ && context::live_contexts() == parts_.devices;
+  }
   /// Returns whether to hold the task back until its device may run another device-side wait.
   /// Otherwise the stream would wait, which is slower. The later tasks of the chain would then use
   /// stream waits too, so a short delay now is better.
@@ -97,14 +103,15 @@ class device_side_waits {
     return parts_.lanes.batches_waiting_on_device() + parts_.waves.device_waits();
   }
   [[nodiscard]] std::uint32_t max_count() const noexcept;
-  [[nodiscard]] bool supported_by_device() const;
+  [[nodiscard]] bool is_own_device() const;
   /// Returns the first mark in `waits` that another device will reach with at most so many batches,
   /// or an invalid mark if there is none.
   [[nodiscard]] end_mark near_wait(std::span<end_mark const> waits,
                                    std::uint64_t max_batches) const noexcept;
 
   parts const parts_;
-  std::optional<bool> allowed_;                      // empty before the first pass
+  std::optional<bool> allowed_;  // empty before the first pass
+  bool in_grids_ = false;
   std::size_t kernels_seen_ = builtin_index::count;  // the built-in kernels use no clusters
   bool passes_are_frequent_ = false;
   std::chrono::steady_clock::time_point last_pass_{};  // updated only while any() is true

@@ -17,11 +17,18 @@ namespace {
 
 // How long a thread waits for the lease of a guest. A pass takes less.
 constexpr std::chrono::microseconds max_wait_for_lease{100};
+// How long a thread that gets no lease leaves the devices to others, before it drives one alone.
+constexpr std::chrono::microseconds max_time_of_yields{500};
 // How often a pass looks for new tasks: alone, and with guests, in smaller portions.
 constexpr int max_rounds = 8;
 constexpr int max_joint_rounds = 64;
-// How long a joint pass is remembered.
-constexpr std::chrono::milliseconds max_memory{1};
+// How long members without room wait for the end of a batch. A kernel may be stuck, and the work of
+// the other devices must not wait for it.
+constexpr std::chrono::milliseconds max_time_without_room{1};
+
+std::span<device_driver* const> guests_of(std::span<device_driver* const> members) noexcept {
+  return members.subspan(1);
+}
 
 }  // namespace
 
@@ -29,56 +36,49 @@ struct joint_pass::guest_leases {
   std::vector<std::optional<device_set::lease_guard>> by_device;
 };
 
-joint_pass::joint_pass(device_set const& devices, std::size_t count, device_driver& host)
+joint_pass::joint_pass(device_set const& devices, std::size_t count,
+                       context::peer_table const& peers, device_driver& host)
     : devices_(devices),
       host_(host),
       waves_(count),
+      run_(count, host.index(), peers),
       leases_(std::make_unique<guest_leases>(
           std::vector<std::optional<device_set::lease_guard>>(count))),
       members_{&host} {
   members_.reserve(count);
+  flushers_.reserve(count);
 }
 
 joint_pass::~joint_pass() = default;
 
 joint_pass::drain::drain(joint_pass& of) : of_(of) {
-  of.scope_.emplace(of.host_.gate());
-  of.current_ = &of.host_;
+  of.current_.set(of.host_.gate());
   of.has_waited_ = of.must_yield_ = false;
   of.may_join_ = true;
 }
 
 joint_pass::drain::~drain() {
-  of_.scope_.reset();
-  of_.current_ = nullptr;
+  of_.current_.clear();
   of_.leave();
 }
 
-bool joint_pass::make_current(device_driver& member) {
-  if (current_ == &member) { return true; }
-  scope_.reset();
-  current_ = nullptr;
-  try {
-    scope_.emplace(member.gate());
-  } catch (driver_error const&) { return false; }
-  current_ = &member;
-  return true;
+bool joint_pass::make_current(device_driver const& member) {
+  return current_.try_set(member.gate());
 }
 
 void joint_pass::return_to_host() {
-  if (current_ == &host_) { return; }
   if (make_current(host_)) { return; }
   give_up();  // the drain of each member will find out why
-  scope_.emplace(host_.gate());
-  current_ = &host_;
+  current_.set(host_.gate());
 }
 
 std::optional<context::lease> joint_pass::take(device_driver& other) {
   std::optional<context::lease> lease = other.gate().try_take();
   if (lease || other.callable_since() != 0) { return lease; }
+  was_refused_ = true;
   if (other.index() < host_.index()) {
     bool const has_other_work = !host_.callables_.empty() || !host_.staged_.empty();
-    must_yield_ = must_yield_ || (!has_other_work && other.joint_.has_followed(host_.index()));
+    must_yield_ = must_yield_ || (!has_other_work && other.joint_.memory_.has(host_.index()));
     return std::nullopt;
   }
   if (std::exchange(has_waited_, true)) { return std::nullopt; }
@@ -90,39 +90,54 @@ void joint_pass::note_followed() {
   std::uint64_t now = 0;
   for (device_driver* const member : members_) { now |= member->before_.take_followed(); }
   if (now == 0) { return; }
-  // relaxed: to other threads, both are only hints
-  followed_.store(now | followed_.load(std::memory_order_relaxed), std::memory_order_relaxed);
-  last_followed_.store(clock::now(), std::memory_order_relaxed);
-}
-
-bool joint_pass::has_followed(unsigned device) const noexcept {
-  return device < 64 && (followed_.load(std::memory_order_relaxed) >> device & 1) != 0 &&
-         clock::now() - last_followed_.load(std::memory_order_relaxed) < max_memory;
+  // Another thread may be the next to drive these devices, and begin with another one.
+  for (device_driver* const member : members_) {
+    if (member->index() < 64) { now |= std::uint64_t{1} << member->index(); }
+  }
+  for (device_driver* const member : members_) { member->joint_.memory_.remember(now); }
 }
 
 void joint_pass::invite() {
-  bool const is_poisoned = host_.parts_.shared.faults.is_poisoned();
-  if (is_poisoned || followed_.load(std::memory_order_relaxed) == 0) { return leave(); }
-  // A kernel may be stuck. The work of the other devices must not wait for it.
-  if (clock::now() - last_followed_.load(std::memory_order_relaxed) > max_memory) {
-    followed_.store(0, std::memory_order_relaxed);
-    return leave();
-  }
+  if (host_.parts_.shared.faults.is_poisoned() || memory_.devices() == 0) { return leave(); }
+  was_refused_ = false;
   if (!has_guests()) { join(); }
-  if (!has_guests()) { return; }
+  if (has_guests()) {
+    refused_since_.reset();
+    return note_room();
+  }
+  if (!was_refused_) { return; }
+  // Another thread has the lease of a guest. It gives the lease back soon, or drives this device
+  // too. If each thread drove its device alone, steps would be divided.
+  auto const now = clock::now();
+  if (!refused_since_) { refused_since_ = now; }
+  must_yield_ = must_yield_ || now - *refused_since_ < max_time_of_yields;
+}
+
+void joint_pass::note_room() {
   bool has_room = true;
   bool any_ended = false;
   for (device_driver* const member : members_) {
-    any_ended = member->end_completed() || any_ended;
+    member->end_completed();
+    any_ended = any_ended || member->last_end_ > room_since_;
     has_room = has_room && member->batch_lanes_.have_room_behind();
   }
-  for (device_driver* const member : members_) { member->batch_lanes_.take_joint(has_room); }
   // Without room, nothing that follows other devices starts in this pass.
-  if (!has_room && any_ended) { last_followed_.store(clock::now(), std::memory_order_relaxed); }
+  for (device_driver* const member : members_) { member->batch_lanes_.take_joint(has_room); }
+  auto const now = clock::now();
+  if (has_room || any_ended) {
+    room_since_ = now;
+    // While nothing starts, nothing follows other devices.
+    for (device_driver* const member : members_) {
+      if (!has_room) { member->joint_.memory_.remember(0); }
+    }
+  } else if (now - room_since_ > max_time_without_room) {
+    for (device_driver* const member : members_) { member->joint_.memory_.forget(); }
+    leave();
+  }
 }
 
 bool joint_pass::join() {
-  std::uint64_t wanted = followed_.load(std::memory_order_relaxed);
+  std::uint64_t wanted = memory_.devices();
   if (wanted == 0 || !may_join_) { return false; }
   std::size_t const before = members_.size();
   for (; wanted != 0; wanted &= wanted - 1) {
@@ -156,6 +171,7 @@ void joint_pass::introduce(bool joint) {
 }
 
 bool joint_pass::begin() {
+  may_run_together_ = true;
   bool const moved = begin_from(1);
   return_to_host();
   return moved;
@@ -202,66 +218,9 @@ bool joint_pass::take_more() {
   return moved;
 }
 
-void joint_pass::settle() {
-  auto const has_followers = [](device_driver* each) {
-    return !each->wave_flusher_.alone().empty() || !each->batches_.runnable().empty();
-  };
-  while (true) {
-    auto const found = std::ranges::find_if(members_, has_followers);
-    if (found == members_.end()) { return; }
-    if (!make_current(**found)) { return give_up(); }
-    (*found)->starter_.start_followers();
-  }
-}
-
-void joint_pass::flush_wave(unsigned wave) {
-  for (device_driver* const member : members_) { member->wave_flusher_.prepare_wave(wave); }
-  for (device_driver* const member : members_) {
-    if (member->waves_.lanes(wave) == 0) { continue; }
-    if (!make_current(*member)) { return give_up(); }
-    if (auto const after = member->wave_flusher_.flush_wave(wave)) {
-      abandon_waves_after(*after, member->index());
-    }
-  }
-}
-
-void joint_pass::flush_before(unsigned wave, unsigned caller) {
-  for (unsigned each = 0; each < wave && !has_given_up_; ++each) { flush_wave(each); }
-  if (!make_current(devices_[caller])) { give_up(); }
-}
-
-void joint_pass::abandon_waves_after(unsigned wave, unsigned caller) {
-  for (device_driver* const member : members_) {
-    if (member->index() != caller) { member->wave_flusher_.abandon_waves_after(wave); }
-  }
-}
-
-void joint_pass::flush_all() {
-  if (!has_guests()) { return host_.starter_.flush_all(); }
-  auto const for_each_member = [&](auto const& action) {
-    for (device_driver* const member : members_) {
-      if (!make_current(*member)) { return give_up(); }
-      action(*member);
-    }
-  };
-  for_each_member([](device_driver& each) { each.starter_.flush_urgent(); });
-  auto const is_open = [](device_driver const* each) { return each->waves_.lanes() != 0; };
-  bool more = false;
-  do {
-    do {
-      for (unsigned wave = 0; wave < open_waves::max_waves; ++wave) { flush_wave(wave); }
-      settle();
-    } while (std::ranges::any_of(members_, is_open));
-    more = false;
-    for_each_member([&](device_driver& each) { more = each.starter_.start_behind_open() || more; });
-  } while (more);
-  for_each_member([](device_driver& each) { each.engine_batches_.flush_all(); });
-  return_to_host();
-}
-
 void joint_pass::end() {
   bool must_leave = has_given_up_;
-  for (device_driver* const guest : guests()) {
+  for (device_driver* const guest : guests_of(members_)) {
     guest->end_pass();
     // Only the thread that drains a device runs its callables and its copies of pageable memory.
     bool const has_other_work = !guest->callables_.empty() || !guest->staged_.empty();
@@ -275,9 +234,9 @@ void joint_pass::end() {
 
 void joint_pass::leave() {
   if (!has_guests()) { return; }
-  if (scope_ && current_ != &host_) { return_to_host(); }
+  if (current_.any()) { return_to_host(); }
   introduce(false);
-  for (device_driver* const guest : guests()) {
+  for (device_driver* const guest : guests_of(members_)) {
     guest->end_pass();
     if (has_given_up_) { guest->inbound().set_backlog(true); }
     waves_.remove(guest->index());
@@ -295,8 +254,9 @@ void joint_pass::give_up() {
 }
 
 bool joint_pass::is_announced() const noexcept {
-  return std::ranges::any_of(
-      guests(), [](device_driver const* guest) { return guest->inbound().is_announced(); });
+  return std::ranges::any_of(guests_of(members_), [](device_driver const* guest) {
+    return guest->inbound().is_announced();
+  });
 }
 
 }  // namespace flotilla::dispatch

@@ -3,7 +3,6 @@
 #pragma once
 // Drives several devices at once, because their tasks depend on each other.
 
-#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -14,6 +13,9 @@
 
 #include "context/lease.hpp"
 #include "dispatch/batching/joint_waves.hpp"
+#include "dispatch/device/current_member.hpp"
+#include "dispatch/device/joint_memory.hpp"
+#include "dispatch/device/joint_run.hpp"
 
 namespace flotilla::dispatch {
 
@@ -36,7 +38,8 @@ class device_set;
 class joint_pass {
  public:
   /// @param count  How many devices the runtime has.
-  joint_pass(device_set const& devices, std::size_t count, device_driver& host);
+  joint_pass(device_set const& devices, std::size_t count, context::peer_table const& peers,
+             device_driver& host);
   ~joint_pass();
   joint_pass(joint_pass const&) = delete;
   joint_pass& operator=(joint_pass const&) = delete;
@@ -76,9 +79,6 @@ class joint_pass {
   [[nodiscard]] bool is_announced() const noexcept;
   /// Whether the drain should end, because another thread is about to drive the host as a guest.
   [[nodiscard]] bool must_yield() const noexcept { return must_yield_; }
-  /// Whether tasks of the host followed tasks of `device` a moment ago. Threads: any.
-  [[nodiscard]] bool has_followed(unsigned device) const noexcept;
-
   // ---- for the wave_flusher of a member ----
 
   /// Launches the open batches of the waves before `wave` of all members. Then makes the context of
@@ -97,20 +97,21 @@ class joint_pass {
   void note_followed();
   /// Takes the leases of these devices. @return whether there is a new guest.
   bool join();
+  /// Notes whether the members have room for tasks that follow others.
+  void note_room();
   /// Begins a pass of the members from this index on. @return whether it made progress.
   bool begin_from(std::size_t first);
   [[nodiscard]] std::optional<context::lease> take(device_driver& other);
   /// Makes all members know each other, or forget each other.
   void introduce(bool joint);
   /// Makes the context of the member current. @return false if the driver has refused it.
-  bool make_current(device_driver& member);
+  [[nodiscard]] bool make_current(device_driver const& member);
   void return_to_host();
   void flush_wave(unsigned wave);
+  /// Launches what can be launched as grids that wait for each other, from `wave` on.
+  void launch_together(unsigned wave);
   /// Starts the tasks that can follow tasks of open batches.
   void settle();
-  [[nodiscard]] std::span<device_driver* const> guests() const noexcept {
-    return std::span{members_}.subspan(1);
-  }
   /// Takes the tasks of all members out of their open batches, because the context of one of them
   /// cannot be made current. From now on each member is driven alone.
   void give_up();
@@ -118,16 +119,19 @@ class joint_pass {
   device_set const& devices_;
   device_driver& host_;
   joint_waves waves_;
+  joint_run run_;
+  std::vector<wave_flusher*> flushers_;         // of the members
+  bool may_run_together_ = true;                // false after a refused launch, until the next pass
   std::unique_ptr<guest_leases> const leases_;  // allocates nothing later
   std::vector<device_driver*> members_;         // the host is the first
-  device_driver* current_ = nullptr;            // whose context is current
-  std::optional<context::current_scope> scope_;
+  current_member current_;
   bool has_given_up_ = false;
   bool has_waited_ = false;  // for the lease of a guest
   bool may_join_ = true;
-  // Written by the holder of the host's lease:
-  std::atomic<std::uint64_t> followed_{0};  // devices, as bits
-  std::atomic<clock::time_point> last_followed_{};
+  bool was_refused_ = false;  // whether another thread had a lease that this one wanted
+  std::optional<clock::time_point> refused_since_;
+  clock::time_point room_since_{};  // when all members last had room, or a batch ended
+  joint_memory memory_;
   bool must_yield_ = false;
 };
 

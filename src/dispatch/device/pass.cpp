@@ -211,6 +211,7 @@ bool device_driver::end_completed() {
   }
   // Only now, because an event loop that waits for room in the window needs the slots.
   if (moved) {
+    last_end_ = clock::now();
     parts_.shared.bell.note_end();
     trace_.end_look();
   }

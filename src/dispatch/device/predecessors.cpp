@@ -146,7 +146,7 @@ resolution predecessors::resolve(slot_address task, unended_predecessors& found,
       if (key.is_turn()) { turn = i; }
       continue;
     }
-    if (is_batched_here(key, found)) { continue; }
+    if (is_batched_here(key, found) || is_batched_elsewhere(key, found)) { continue; }
     resolution one_found = resolve_one(task, key, i >= order_only, found);
     if (one_found.kind != resolution::kinds::ready) { return one_found; }
   }

@@ -31,21 +31,63 @@ void wave_flusher::flush(batch_place where) {
 void wave_flusher::prepare_wave(unsigned wave) {
   for (std::uint64_t left = parts_.waves.lanes(wave); left != 0; left &= left - 1) {
     batch_place const where{wave, static_cast<unsigned>(std::countr_zero(left))};
-    open_batch& batch = parts_.waves.at(where);
-    for (place_elsewhere const& ahead : batch.before_elsewhere) {
-      std::uint64_t const number = (*joint_waves_)[ahead.device].waves->number(ahead.place);
-      unended_predecessors::add_mark(batch.marks,
-                                     end_mark::of(ahead.device, ahead.place.lane, number));
-    }
-    batch.before_elsewhere.clear();
-    // A batch without a graph has no place for a spin kernel.
-    bool const waits_in_stream =
-        !any_elsewhere(batch.marks, parts_.device) || batch.traits.one_by_one;
-    if (waits_in_stream || batch.traits.device_wait.valid()) { continue; }
-    std::uint32_t const kernel = parts_.shared.tasks.at(batch.tasks[0]).kernel;
-    parts_.waves.wait_on_device(where, parts_.device_waits.choose_in_turn(
-                                           batch.marks, parts_.profiles.of(kernel), where.lane));
+    add_marks_elsewhere(parts_.waves.at(where));
+    choose_device_wait(where);
   }
+}
+
+void wave_flusher::add_marks_elsewhere(open_batch& batch) const {
+  for (place_elsewhere const& ahead : batch.before_elsewhere) {
+    std::uint64_t const number = (*joint_waves_)[ahead.device].waves->number(ahead.place);
+    unended_predecessors::add_mark(batch.marks,
+                                   end_mark::of(ahead.device, ahead.place.lane, number));
+  }
+  batch.before_elsewhere.clear();
+}
+
+void wave_flusher::choose_device_wait(batch_place where) {
+  open_batch const& batch = parts_.waves.at(where);
+  // A batch without a graph has no place for a spin kernel.
+  bool const waits_in_stream =
+      !any_elsewhere(batch.marks, parts_.device) || batch.traits.one_by_one;
+  if (waits_in_stream || batch.traits.device_wait.valid()) { return; }
+  std::uint32_t const kernel = parts_.shared.tasks.at(batch.tasks[0]).kernel;
+  parts_.waves.wait_on_device(where, parts_.device_waits.choose_in_turn(
+                                         batch.marks, parts_.profiles.of(kernel), where.lane));
+}
+
+void wave_flusher::add_marks_before_run(unsigned first_wave, std::vector<end_mark>& marks) {
+  batch_place const first = parts_.part.run().batches().front();
+  open_batch& batch = parts_.waves.at(first);
+  // The grid waits for the others itself.
+  std::erase_if(batch.before_elsewhere, [first_wave](place_elsewhere const& ahead) {
+    return ahead.place.wave >= first_wave;
+  });
+  add_marks_elsewhere(batch);
+  parts_.part.move_lanes_to_marks(batch);
+  for (end_mark const mark : batch.marks) { unended_predecessors::add_mark(marks, mark); }
+}
+
+bool wave_flusher::launch_joint(ordered_parts const& others, std::span<end_mark const> marks) {
+  batch_place const first = parts_.part.run().batches().front();
+  parts_.waves.at(first).marks.assign(marks.begin(), marks.end());
+  choose_device_wait(first);
+  outcome_.clear();
+  bool const launched = parts_.part.launch(others, outcome_);
+  finish_flush();
+  return launched;
+}
+
+void wave_flusher::commit_joint(std::uint64_t id, bool runs) {
+  outcome_.clear();
+  parts_.part.commit(id, runs, outcome_);
+  finish_flush();
+}
+
+void wave_flusher::abandon_joint() {
+  outcome_.clear();
+  parts_.part.abandon(outcome_);
+  finish_flush();
 }
 
 std::optional<unsigned> wave_flusher::flush_wave(unsigned wave) {

@@ -9,6 +9,7 @@
 
 #include "dispatch/batching/batch_flusher.hpp"
 #include "dispatch/batching/batcher.hpp"
+#include "dispatch/batching/joint_part.hpp"
 #include "dispatch/batching/joint_waves.hpp"
 #include "dispatch/device/device_side_waits.hpp"
 #include "dispatch/device/failure_reporter.hpp"
@@ -31,6 +32,7 @@ class wave_flusher {
     kernel_profiles& profiles;
     batcher& batches;
     batch_flusher& flusher;
+    joint_part& part;
     device_side_waits const& device_waits;
     failure_reporter& reporter;
   };
@@ -56,12 +58,36 @@ class wave_flusher {
   /// Takes all tasks out of the open batches, without any call of the driver, and moves them and
   /// those of `alone` to the end of `tasks`.
   void take_open(std::vector<slot_address>& tasks);
+  // ---- for joint_run ----
+
+  [[nodiscard]] unsigned device() const noexcept { return parts_.device; }
+  [[nodiscard]] open_waves const& waves() const noexcept { return parts_.waves; }
+  [[nodiscard]] joint_part& part() noexcept { return parts_.part; }
+  /// Whether kernels of this device may wait for other devices.
+  [[nodiscard]] bool may_wait() const noexcept { return parts_.device_waits.may_wait_in_grids(); }
+  /// Adds what must end before the first batch of the device's part.
+  /// @param first_wave  The first wave of all runs that are launched together. Earlier waves are
+  ///                    launched.
+  void add_marks_before_run(unsigned first_wave, std::vector<end_mark>& marks);
+  /// Launches the part of the device behind all of these marks.
+  /// @param others  The grids for which it may wait, with its own.
+  bool launch_joint(ordered_parts const& others, std::span<end_mark const> marks);
+  /// @see joint_part::commit
+  void commit_joint(std::uint64_t id, bool runs);
+  /// @see joint_part::abandon
+  void abandon_joint();
+
   /// Launches a task without others, into a lane whose stream waits for its predecessors.
   void launch_alone(slot_address task, unsigned lane);
   /// The tasks that must be launched without others. The last is the next.
   [[nodiscard]] std::vector<slot_address>& alone() noexcept { return alone_; }
 
  private:
+  /// Moves what the open batch must wait for on other devices to its marks. All waves before it are
+  /// launched.
+  void add_marks_elsewhere(open_batch& batch) const;
+  /// Decides whether the batch begins with a spin kernel.
+  void choose_device_wait(batch_place where);
   /// Handles outcome_: reports errors, and queues the tasks that must be started again.
   void finish_flush();
 

@@ -124,7 +124,11 @@ void batch_launcher::prepare(lane& lane, std::span<slot_address const> tasks,
 
 CUresult batch_launcher::set_wait(graph_template& carrier, end_mark mark) const noexcept {
   return carrier.set_wait({parts_.board.page(mark.device()).device_address(mark.lane()),
-                           mark.number(), parts_.board.page(parts_.lanes.device()).stop_address()});
+                           mark.number(), stop_address()});
+}
+
+CUdeviceptr batch_launcher::stop_address() const noexcept {
+  return parts_.board.page(parts_.lanes.device()).stop_address();
 }
 
 CUresult batch_launcher::launch(lane& lane, batch_traits const& traits, prepared_batch& batch) {

@@ -96,6 +96,8 @@ class batch_launcher {
   /// Makes the next launch of the template begin with a wait for another device. Only for templates
   /// that wait for another device.
   [[nodiscard]] CUresult set_wait(graph_template& carrier, end_mark mark) const noexcept;
+  /// The address of the word that stops kernels of this device that wait for another device.
+  [[nodiscard]] CUdeviceptr stop_address() const noexcept;
   /// Takes back a template. Call it after the batches that the template carried have ended.
   void give_back(graph_template& unused) noexcept { templates_.give_back(unused); }
 

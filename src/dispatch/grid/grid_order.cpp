@@ -7,7 +7,8 @@
 
 namespace flotilla::dispatch {
 
-grid_order::grid_order(task_table const& tasks) : table_of_tasks_(tasks) {
+grid_order::grid_order(task_table const& tasks, unsigned device)
+    : table_of_tasks_(tasks), device_(device) {
   tasks_.reserve(lane::max_tasks);
   nodes_.reserve(lane::max_tasks);
   table_.fill(none);
@@ -20,6 +21,7 @@ void grid_order::clear() noexcept {
   nodes_.clear();
   edges_.clear();
   waves_ = 0;
+  waits_elsewhere_ = false;
 }
 
 std::size_t grid_order::place_of(slot_address task) const noexcept {
@@ -41,18 +43,39 @@ std::uint32_t grid_order::find(task_key key) const noexcept {
   return static_cast<std::uint32_t>(word.generation()) == key.generation ? position : none;
 }
 
-bool grid_order::add_wave(std::span<slot_address const> tasks) {
+void grid_order::add_edge_elsewhere(task_key key, others const& elsewhere) {
+  // relaxed: only this thread launches and ends tasks of these devices. If another task has the
+  // slot by now, `find` finds none.
+  unsigned const device = table_of_tasks_.at(key.slot).device.load(std::memory_order_relaxed) - 1;
+  auto const add_from = [&](std::span<grid_order* const> orders, bool before) {
+    grid_order const* const other = device < orders.size() ? orders[device] : nullptr;
+    std::uint32_t const position = other == nullptr ? none : other->find(key);
+    if (position == none) { return false; }
+    edges_.push_back({position, static_cast<std::uint16_t>(device), before});
+    return true;
+  };
+  if (device == device_) { return; }
+  waits_elsewhere_ =
+      add_from(elsewhere.together, false) || add_from(elsewhere.before, true) || waits_elsewhere_;
+}
+
+bool grid_order::add_wave(std::span<slot_address const> tasks, others const& elsewhere) {
   assert(tasks_.size() + tasks.size() <= lane::max_tasks);
   std::size_t const nodes = nodes_.size();
   std::size_t const edges = edges_.size();
   for (slot_address const task : tasks) {
     auto const first = static_cast<std::uint32_t>(edges_.size());
-    for (std::size_t i = 0; waves_ != 0 && i < table_of_tasks_.at(task).dependencies; ++i) {
+    bool const may_follow = waves_ != 0 || !elsewhere.together.empty();
+    for (std::size_t i = 0; may_follow && i < table_of_tasks_.at(task).dependencies; ++i) {
       task_key const key = table_of_tasks_.dependency(task, i);
       if (!key.is_task()) { continue; }
-      if (std::uint32_t const before = find(key); before != none) { edges_.push_back(before); }
+      if (std::uint32_t const before = find(key); before != none) {
+        edges_.push_back({before, static_cast<std::uint16_t>(device_), false});
+      } else if (!elsewhere.together.empty()) {
+        add_edge_elsewhere(key, elsewhere);
+      }
     }
-    nodes_.push_back({first, static_cast<std::uint32_t>(edges_.size()) - first, waves_});
+    nodes_.push_back({first, static_cast<std::uint32_t>(edges_.size()) - first, waves_, 0});
     if (edges_.size() > max_edges) {
       nodes_.resize(nodes);
       edges_.resize(edges);
@@ -68,6 +91,13 @@ bool grid_order::add_wave(std::span<slot_address const> tasks) {
   }
   ++waves_;
   return true;
+}
+
+void grid_order::set_ends(std::span<std::uint32_t const> words) noexcept {
+  for (std::size_t i = 0; i < tasks_.size(); ++i) {
+    nodes_[i].ended =
+        words[i] + static_cast<std::uint32_t>(blocks_of(table_of_tasks_.at(tasks_[i])));
+  }
 }
 
 }  // namespace flotilla::dispatch

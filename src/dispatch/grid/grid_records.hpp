@@ -26,7 +26,7 @@ namespace flotilla::dispatch {
 /// current.
 class grid_records {
  public:
-  static constexpr std::size_t piece_bytes = std::size_t{128} << 10;
+  static constexpr std::size_t piece_bytes = std::size_t{160} << 10;
   static constexpr std::uint32_t max_blocks = 4096;  // of all grids of a batch
   static constexpr std::uint32_t max_grids = 32;     // of a batch
 

@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dispatch/grid/order_records.hpp"
 
+#include <atomic>
 #include <cstddef>
 #include <cstring>
+#include <new>
 
 namespace flotilla::dispatch {
 
@@ -15,22 +17,30 @@ static_assert(lane::max_tasks * (detail::twin_record_stride(slot::inline_bytes) 
                   grid_records::piece_bytes,
               "the records of every grid fit into one piece");
 
-detail::ordered_twin_parameters order_records::write(grid_order const& order) {
+detail::ordered_twin_parameters order_records::write(ordered_part const& own,
+                                                     ordered_parts const& others,
+                                                     std::uint32_t flags) {
   using detail::twin_edge, detail::twin_order;
+  grid_order const& order = *own.order;
   std::span<grid_order::node const> const nodes = order.nodes();
-  std::span<std::uint32_t const> const edges = order.edges();
+  std::span<grid_order::edge const> const edges = order.edges();
   grid_records::area const orders_at = records_.add(nodes.size() * sizeof(twin_order));
+  orders_ = {reinterpret_cast<twin_order*>(orders_at.host), nodes.size()};
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    twin_order const one{nodes[i].first_edge, nodes[i].edges, nodes[i].wave, 0};
-    std::memcpy(orders_at.host + i * sizeof one, &one, sizeof one);
+    new (&orders_[i]) twin_order{nodes[i].first_edge, nodes[i].edges, nodes[i].wave, flags};
   }
   grid_records::area const edges_at = records_.add(edges.size() * sizeof(twin_edge));
   for (std::size_t i = 0; i < edges.size(); ++i) {
-    std::uint32_t const before = edges[i];
-    twin_edge const one{before, words_.launches[before] + blocks(order.tasks()[before])};
+    bool const elsewhere = edges[i].device != order.device();
+    ordered_part const& of = !elsewhere        ? own
+                             : edges[i].before ? others.before[edges[i].device]
+                                               : others.together[edges[i].device];
+    std::uint32_t const position = edges[i].position;
+    twin_edge const one{of.words->address(position), of.order->nodes()[position].ended,
+                        elsewhere ? 1u : 0u};
     std::memcpy(edges_at.host + i * sizeof one, &one, sizeof one);
   }
-  auto ends = words_.waves;
+  auto ends = own.words->waves;
   count_waves(order, ends);
   grid_records::area const ends_at = records_.add(sizeof ends);
   std::memcpy(ends_at.host, ends.data(), sizeof ends);
@@ -38,18 +48,25 @@ detail::ordered_twin_parameters order_records::write(grid_order const& order) {
   made.orders = orders_at.device;
   made.edges = edges_at.device;
   made.wave_ends = ends_at.device;
-  made.words = words_.memory;
-  made.first_ticket = words_.next_ticket;
+  made.words = own.words->memory;
+  made.first_ticket = own.words->next_ticket;
   made.numbered_waves = order.waves() - 1;
   return made;
 }
 
-void order_records::commit(grid_order const& order) noexcept {
-  count_waves(order, words_.waves);
+void order_records::decide(std::uint32_t flags) const noexcept {
+  for (detail::twin_order& each : orders_) {
+    // release: pairs with the acquire of the blocks
+    std::atomic_ref{each.flags}.store(flags, std::memory_order_release);
+  }
+}
+
+void order_records::commit(ordered_part const& own) const noexcept {
+  grid_order const& order = *own.order;
+  count_waves(order, own.words->waves);
   for (std::size_t i = 0; i < order.tasks().size(); ++i) {
-    std::uint32_t const own = blocks(order.tasks()[i]);
-    words_.launches[i] += own;
-    words_.next_ticket += own;
+    own.words->launches[i] = order.nodes()[i].ended;
+    own.words->next_ticket += blocks(order.tasks()[i]);
   }
 }
 

@@ -3,7 +3,9 @@
 #pragma once
 // What an ordered twin reads about the order of its launches.
 
+#include <array>
 #include <cstdint>
+#include <span>
 
 #include <flotilla/detail/ordered_twin.hpp>
 
@@ -13,19 +15,37 @@
 
 namespace flotilla::dispatch {
 
+/// A grid and its words.
+struct ordered_part {
+  grid_order* order = nullptr;
+  order_words::words* words = nullptr;
+};
+
+/// By device: the grids for which tasks of other devices may wait (grid_order::others).
+struct ordered_parts {
+  std::span<ordered_part const> together;
+  std::span<ordered_part const> before;
+};
+
 /// Writes the records of the order behind those of the tasks. Threads: only the holder of the
 /// device's lease.
 class order_records {
  public:
-  /// @param words  The words of the piece that is written.
-  order_records(grid_records& records, task_table const& tasks, order_words::words& words) noexcept
-      : records_(records), tasks_(tasks), words_(words) {}
+  order_records(grid_records& records, task_table const& tasks) noexcept
+      : records_(records), tasks_(tasks) {}
 
-  /// Returns the parameters of the ordered twin that have to do with the order.
-  [[nodiscard]] detail::ordered_twin_parameters write(grid_order const& order);
+  /// Writes the records of a grid. The ends of all orders must be set.
+  /// @param others  The grids for which it may wait.
+  /// @param flags   Flags of each twin_order.
+  /// @return the parameters of the ordered twin that have to do with the order.
+  [[nodiscard]] detail::ordered_twin_parameters write(ordered_part const& own,
+                                                      ordered_parts const& others,
+                                                      std::uint32_t flags);
+  /// Changes the flags of each twin_order, while the grid may be running.
+  void decide(std::uint32_t flags) const noexcept;
   /// Records that the grid was launched, so the words will have its values. If it was not launched,
   /// they keep the values that they had.
-  void commit(grid_order const& order) noexcept;
+  void commit(ordered_part const& own) const noexcept;
 
  private:
   [[nodiscard]] std::uint32_t blocks(slot_address task) const noexcept {
@@ -38,7 +58,7 @@ class order_records {
 
   grid_records& records_;
   task_table const& tasks_;
-  order_words::words& words_;
+  std::span<detail::twin_order> orders_;
 };
 
 }  // namespace flotilla::dispatch

@@ -21,7 +21,7 @@ namespace flotilla::dispatch {
 
 /// The device counts the words up, and nobody resets them. So this class knows the values that the
 /// last grid has left, and from them which values the next grid reaches. A value is right modulo
-/// 2^32, and a grid waits for equality, so there is nothing to do when a word wraps around. Grids
+/// 2^32, and so are comparisons, so there is nothing to do when a word wraps around. Grids
 /// that run at the same time use different pieces of records, so they have different words.
 ///
 /// Threads: only the holder of the device's lease, with the context current.
@@ -34,6 +34,11 @@ class order_words {
     std::uint32_t next_ticket = 0;
     std::array<std::uint32_t, detail::twin_words::max_waves> waves{};
     std::array<std::uint32_t, lane::max_tasks> launches{};
+
+    /// The address of the word of a record.
+    [[nodiscard]] CUdeviceptr address(std::uint32_t record) const noexcept {
+      return memory + detail::twin_words_header_bytes + record * sizeof(std::uint32_t);
+    }
   };
 
   explicit order_words(context::context_handle const& context) noexcept : context_(context) {}

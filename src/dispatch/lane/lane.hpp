@@ -53,6 +53,7 @@ class lane {
     bool has_status = false;        // whether the batch is one task whose kernel has a task_status
     bool is_chunk = false;          // whether the batch is one task, a chunk of a bulk
     bool exchanges = false;         // whether the batch is a part of a replay that has a group
+    bool in_joint_run = false;      // whether the batch is a wave of a joint_run
     bool joined = false;            // whether the batch was launched together with the one before
     std::span<slot_address> tasks;  // the first `count` of them are valid
   };

@@ -39,6 +39,7 @@ class OrderedTwinTest : public ContextTest {
     ends_ = shared<std::uint32_t>(detail::twin_words::max_waves);
     words_ = shared<std::byte>(detail::twin_words_header_bytes + max_launches * 4);
     number_ = shared<std::uint64_t>(1);
+    stop_ = shared<std::uint64_t>(1);
   }
   void begin() {
     count_ = blocks_ = edge_count_ = waves_ = 0;
@@ -53,7 +54,8 @@ class OrderedTwinTest : public ContextTest {
     std::memcpy(record + sizeof head, &arguments, sizeof arguments);
     orders_[count_] = {edge_count_, static_cast<std::uint32_t>(before.size()), wave, 0};
     for (std::uint32_t const each : before) {
-      edges_[edge_count_++] = {each, left_[each] + sizes_[each]};
+      edges_[edge_count_++] = {address(words_) + detail::twin_words_header_bytes + each * 4,
+                               left_[each] + sizes_[each], 0};
     }
     sizes_[count_] = blocks;
     for (std::uint32_t i = 0; i < blocks; ++i) { table_[blocks_++] = count_; }
@@ -74,7 +76,8 @@ class OrderedTwinTest : public ContextTest {
                                                address(number_),
                                                first_number,
                                                0,
-                                               numbered};
+                                               numbered,
+                                               address(stop_)};
     std::array<void*, std::size(detail::ordered_twin_parameter_sizes)> arguments;
     for (std::size_t i = 0; i < arguments.size(); ++i) {
       arguments[i] =
@@ -92,6 +95,7 @@ class OrderedTwinTest : public ContextTest {
   }
 
   std::uint64_t* number_ = nullptr;
+  std::uint64_t* stop_ = nullptr;
   std::byte* words_ = nullptr;
   detail::twin_order* orders_ = nullptr;
   detail::twin_edge* edges_ = nullptr;
@@ -136,26 +140,87 @@ TEST_F(OrderedTwinTest, LaunchesRunInTheirOrder) {
   }
 }
 
+/// The arguments of the twin for the functions of this driver.
+#define ARGUMENTS_OF_TWIN                                                                        \
+  std::uint64_t records = address(records_), table = address(table_), orders = address(orders_), \
+                edges = address(edges_), words = address(words_), none = 0,                      \
+                stopped = address(stop_);                                                        \
+  std::uint32_t bytes = stride, zero = 0;                                                        \
+  void* const arguments[] = {&records, &table, &bytes, &zero, &orders, &edges,  &none,           \
+                             &words,   &none,  &none,  &zero, &zero,   &stopped}
+
 // requirement: a block that waits for a launch that never ends stops when another block has failed
 TEST_F(OrderedTwinTest, AFailedBlockEndsAllWaits) {
   begin();
   add(1, 0, {}, {nullptr, nullptr, nullptr});
   add(1, 1, {0}, {nullptr, nullptr, nullptr});
-  std::uint64_t records = address(records_), table = address(table_), orders = address(orders_),
-                edges = address(edges_), words = address(words_), none = 0;
-  std::uint32_t bytes = stride, zero = 0;
-  void* const arguments[] = {&records, &table, &bytes, &zero, &orders, &edges,
-                             &none,    &words, &none,  &none, &zero,   &zero};
+  ARGUMENTS_OF_TWIN;
   std::atomic<grid_end> end{grid_end::completed};
-  EXPECT_TRUE(wait_for_launches(arguments, 0, end));
-  std::atomic<bool> waited{true};
-  std::thread other{[&] { waited = wait_for_launches(arguments, 1, end); }};
+  EXPECT_EQ(wait_for_launches(arguments, 0, end), block_go::run);
+  std::atomic<block_go> went{block_go::run};
+  std::thread other{[&] { went = wait_for_launches(arguments, 1, end); }};
   end = grid_end::trapped;
   other.join();
-  EXPECT_FALSE(waited);
+  EXPECT_EQ(went, block_go::stop);
   end = grid_end::completed;
   note_block_ended(arguments, 0);
-  EXPECT_TRUE(wait_for_launches(arguments, 1, end));
+  EXPECT_EQ(wait_for_launches(arguments, 1, end), block_go::run);
+}
+
+// requirement: the host can stop blocks that wait, also for its own decision
+TEST_F(OrderedTwinTest, TheHostStopsWaits) {
+  begin();
+  add(1, 0, {}, {nullptr, nullptr, nullptr});
+  add(1, 1, {0}, {nullptr, nullptr, nullptr});
+  ARGUMENTS_OF_TWIN;
+  std::atomic<grid_end> const end{grid_end::completed};
+  *stop_ = 1;
+  EXPECT_EQ(wait_for_launches(arguments, 1, end), block_go::stop);
+  orders_[0].flags = detail::twin_order::undecided;
+  EXPECT_EQ(wait_for_launches(arguments, 0, end), block_go::stop);
+}
+
+// requirement: a block waits until the host has decided, and a skipped one waits for nothing
+TEST_F(OrderedTwinTest, BlocksWaitForTheDecision) {
+  begin();
+  add(1, 0, {}, {nullptr, nullptr, nullptr});
+  add(1, 1, {0}, {nullptr, nullptr, nullptr});
+  ARGUMENTS_OF_TWIN;
+  std::atomic<grid_end> const end{grid_end::completed};
+  for (auto const& [flags, expected] :
+       {std::pair{0u, block_go::run}, {detail::twin_order::skipped, block_go::skip}}) {
+    orders_[0].flags = detail::twin_order::undecided;
+    std::atomic<bool> is_back{false};
+    std::atomic<block_go> went{block_go::stop};
+    std::thread other{[&] {
+      went = wait_for_launches(arguments, 0, end);
+      is_back = true;
+    }};
+    std::this_thread::sleep_for(std::chrono::milliseconds{5});
+    EXPECT_FALSE(is_back);
+    std::atomic_ref{orders_[0].flags}.store(flags, std::memory_order_release);
+    other.join();
+    EXPECT_EQ(went, expected);
+  }
+  orders_[1].flags = detail::twin_order::skipped;
+  EXPECT_EQ(wait_for_launches(arguments, 1, end), block_go::skip);
+}
+
+// requirement: the blocks of skipped launches run no code, and are counted
+TEST_F(OrderedTwinTest, SkippedLaunchesAreCounted) {
+  unsigned* const values = shared<unsigned>(2);
+  unsigned* const zero = shared<unsigned>(1);
+  int* const time = shared<int>(1);
+  for (bool const skipped : {true, false}) {
+    values[0] = values[1] = 0;
+    begin();
+    add(2, 0, {}, {values, zero, time});
+    add(1, 1, {0}, {values + 1, values, time});
+    if (skipped) { orders_[0].flags = orders_[1].flags = detail::twin_order::skipped; }
+    ASSERT_OK(run(1, skipped ? 1 : 2));
+    EXPECT_EQ(values[0], skipped ? 0u : 6u);
+    EXPECT_EQ(*number_, skipped ? 1u : 2u);
+  }
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ std::string ordered_twin(std::string const& ptx) {
 
 TEST(OrderedTwin, TakesATicketAndCountsItsEnd) {
   std::string const twin = ordered_twin(kernel_with("\tmov.u32 %r1, %ctaid.x;\n"));
-  EXPECT_THAT(twin, HasSubstr(".param .u32 k__flotilla_twin1_ordered_param_11\n"));
+  EXPECT_THAT(twin, HasSubstr(".param .u64 k__flotilla_twin1_ordered_param_12\n"));
   EXPECT_THAT(twin, Not(HasSubstr("%flotilla_block, %ctaid.x")));
   EXPECT_THAT(twin,
               HasSubstr("ld.shared.u32 \t%flotilla_block, [k__flotilla_twin1_ordered_shared]"));

@@ -1,0 +1,295 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Waves of several devices as grids that wait for each other (joint_run).
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <flotilla/flotilla.hpp>
+#include <flotilla/testing/fault_injection.hpp>
+
+#include "support/child.hpp"
+#include "support/devices.hpp"
+#include "support/eventually.hpp"
+#include "support/guest_test.hpp"
+#include "support/hold.hpp"
+#include "support/inside.hpp"
+#include "support/kernels.hpp"
+
+namespace flotilla::test {
+namespace {
+
+struct how_made {
+  unsigned devices = 2;
+  int workers = 0;
+  dispatch::order_use use = dispatch::order_use::always;
+  bool may_wait = true;  // the setting "device_side_waits"
+};
+
+class JointRun : public guest_test {
+ protected:
+  void SetUp() override {
+    FLOTILLA_NEED_DEVICES(2);
+    guest_test::SetUp();
+  }
+
+  /// Rows of points. Each device has a part of the points. The task of a point copies the point
+  /// behind it in the row before, so a task that runs too early copies a zero.
+  struct rows {
+    how_made how;
+    unsigned width;
+    runtime rt;
+    test_program program{rt};
+    host_buffer<std::uint32_t> words;
+    std::uint32_t steps = 0;  // that were submitted
+    std::vector<std::vector<ticket>> tickets{};
+
+    explicit rows(unsigned count, how_made const& with = {}, unsigned max_steps = 200)
+        : how{with},
+          width{count},
+          rt{make_runtime(
+              {.devices = device_spec(static_cast<int>(how.devices)),
+               .workers = how.workers,
+               .settings = settings::parse(how.may_wait ? "" : "device_side_waits=false"),
+               .fuse_launches = true},
+              {.kernel_ns = 5'000, .ordered_grids = how.use})},
+          words{rt, std::size_t{count} * (max_steps + 1)} {
+      clear();
+    }
+    void clear() {
+      std::fill_n(words.data(), words.size(), 0);
+      for (unsigned i = 0; i < width; ++i) { words[i] = i + 1; }
+      steps = 0;
+      tickets.clear();
+    }
+    [[nodiscard]] device_ordinal device_of(unsigned point) const {
+      return device_ordinal{point * how.devices / width};
+    }
+    /// Submits steps in which each task runs after `predecessors` points.
+    void submit(unsigned count, unsigned predecessors) {
+      for (unsigned step = 0; step < count; ++step) {
+        std::uint32_t* const from = words.data() + std::size_t{steps} * width;
+        std::vector<ticket> next(width);
+        for (unsigned i = 0; i < width; ++i) {
+          task_options to{.device = device_of(i)};
+          for (unsigned k = 0; k < predecessors && !tickets.empty(); ++k) {
+            to.after.add(tickets.back()[(i + 1 + k) % width]);
+          }
+          next[i] = rt.submit(
+              program.copy.with_shape({1}, {1})(from + width + i, from + (i + 1) % width), to);
+        }
+        tickets.push_back(std::move(next));
+        ++steps;
+      }
+    }
+    /// The words of the last row, if every task has run after its predecessors.
+    [[nodiscard]] std::vector<std::uint32_t> expected() const {
+      std::vector<std::uint32_t> all;
+      for (unsigned i = 0; i < width; ++i) { all.push_back((i + steps) % width + 1); }
+      return all;
+    }
+    [[nodiscard]] std::vector<std::uint32_t> last_row() const {
+      auto const* const first = words.data() + std::size_t{steps} * width;
+      return {first, first + width};
+    }
+    /// Waits for all tasks. @return whether all of them ran.
+    bool finish() {
+      bool all_ran = true;
+      for (auto const& row : tickets) {
+        for (ticket const& each : row) {
+          try {
+            each.wait();
+          } catch (error const&) { all_ran = false; }
+        }
+      }
+      rt.wait_idle();
+      return all_ran;
+    }
+    [[nodiscard]] std::uint64_t launches() const {
+      std::uint64_t sum = 0;
+      for (device const& each : rt.devices()) { sum += rt.counters(each).batches; }
+      return sum;
+    }
+  };
+};
+
+// requirement: steps over several devices keep their order
+TEST_F(JointRun, StepsKeepTheirOrder) {
+  for (unsigned const devices : {2u, 3u}) {
+    if (static_cast<int>(devices) > devices_there()) { continue; }
+    for (unsigned const width : {2 * devices, 12u, 60u}) {
+      for (int const workers : {0, 2}) {
+        rows grid{width, {.devices = devices, .workers = workers}};
+        for (unsigned const predecessors : {1u, 2u, 3u, 7u}) {
+          for (unsigned const steps : {1u, 2u, 16u, 17u, 60u}) {
+            grid.clear();
+            grid.submit(steps, std::min(predecessors, width));
+            grid.finish();
+            ASSERT_EQ(grid.last_row(), grid.expected())
+                << devices << ' ' << width << ' ' << workers << ' ' << predecessors << ' ' << steps;
+          }
+        }
+      }
+    }
+  }
+}
+
+// requirement: several steps of all devices are a launch on each device
+TEST_F(JointRun, StepsShareALaunchOnEachDevice) {
+  constexpr unsigned steps = 60;
+  rows grid{16};
+  std::uint64_t best = ~std::uint64_t{0};
+  // A thread that is interrupted for a millisecond begins alone again, so the best of some runs.
+  for (int i = 0; i < 100 && best > steps / 2; ++i) {
+    grid.clear();
+    std::uint64_t const before = grid.launches();
+    grid.submit(steps, 3);
+    grid.finish();
+    best = std::min(best, grid.launches() - before);
+  }
+  EXPECT_LE(best, steps / 2);
+}
+
+// requirement: each setting with which kernels do not wait for other devices has effect
+TEST_F(JointRun, SettingsTurnItOff) {
+  constexpr unsigned steps = 60;
+  for (how_made const& how :
+       {how_made{.may_wait = false}, how_made{.use = dispatch::order_use::never}}) {
+    rows grid{16, how};
+    for (int i = 0; i < 4; ++i) {
+      grid.clear();
+      std::uint64_t const before = grid.launches();
+      grid.submit(steps, 3);
+      grid.finish();
+      EXPECT_GE(grid.launches() - before, steps) << how.may_wait;
+      EXPECT_EQ(grid.last_row(), grid.expected());
+    }
+  }
+}
+
+// requirement: if the driver refuses a call of one device, each task that runs does so once, after
+// its predecessors, and the next grids use the words in their true state
+TEST_F(JointRun, RefusedCallsLoseAndRepeatNothing) {
+  FLOTILLA_NEED_CPU_DRIVER();
+  unsigned right = 0;
+  for (char const* const call :
+       {"cuGraphLaunch", "cuGraphExecKernelNodeSetParams", "cuGraphInstantiateWithFlags",
+        "cuMemAllocAsync", "cuStreamWaitValue64", "cuCtxPushCurrent"}) {
+    for (unsigned nth = 1; nth < 12; ++nth) {
+      rows grid{12};
+      for (int repeat = 0; repeat < 4; ++repeat) {
+        grid.clear();
+        if (repeat % 2 != 0) {
+          testing::fail_call(call, nth, driver_status::launch_out_of_resources);
+        }
+        grid.submit(20, 3);
+        bool const all_ran = grid.finish();
+        testing::clear_faults();
+        EXPECT_TRUE(all_ran || repeat % 2 != 0) << call << ' ' << nth;
+        if (!all_ran) { continue; }  // the launch of a single task was refused
+        ++right;
+        ASSERT_EQ(grid.last_row(), grid.expected()) << call << ' ' << nth;
+      }
+    }
+  }
+  EXPECT_GT(right, 6u * 11 * 3) << "a refused grid runs in another way";
+}
+
+// requirement: a cancelled task never enters a grid, and its successors do not run on any device
+TEST_F(JointRun, CancelledTasksDoNotRun) {
+  for (unsigned cancelled = 0; cancelled < 8; ++cancelled) {
+    rows grid{8};
+    for (int i = 0; i < 3; ++i) {
+      grid.clear();
+      grid.submit(20, 3);
+      grid.finish();
+    }
+    grid.clear();
+    grid.submit(10, 2);
+    grid.tickets[cancelled][4].cancel();
+    grid.rt.wait_idle();
+    std::vector<bool> lost(8, false);
+    for (unsigned step = 0; step < 10; ++step) {
+      std::vector<bool> now(8, false);
+      for (unsigned i = 0; i < 8; ++i) {
+        now[i] = lost[(i + 1) % 8] || lost[(i + 2) % 8];
+        ticket const& each = grid.tickets[step][i];
+        if (step == cancelled && i == 4) {
+          EXPECT_THROW(each.wait(), task_cancelled);
+          now[i] = true;
+        } else if (now[i]) {
+          EXPECT_THROW(each.wait(), dependency_failed) << step << ' ' << i;
+        } else {
+          EXPECT_NO_THROW(each.wait()) << step << ' ' << i;
+        }
+      }
+      lost = now;
+    }
+  }
+}
+
+// requirement: a fault of one device ends the tasks of all devices, and nothing waits for ever
+TEST_F(JointRun, AFaultOfOneDeviceEndsAllTasks) {
+  FLOTILLA_NEED_CPU_DRIVER();
+  for (int const faulty : {0, 1}) {
+    for (unsigned const nth : {1u, 4u, 40u}) {
+      for (int const workers : {0, 2}) {
+        FLOTILLA_EXPECT_IN_CHILD([&] {
+          rows grid{8, {.workers = workers}};
+          for (int i = 0; i < 3; ++i) {
+            grid.clear();
+            grid.submit(20, 3);
+            grid.finish();
+          }
+          testing::fault_kernel(testing::cpu_device{faulty}, 1, driver_status::illegal_address);
+          grid.clear();
+          unsigned failed = 0;
+          try {
+            grid.submit(nth, 3);
+          } catch (poisoned const&) { ++failed; }
+          for (auto const& row : grid.tickets) {
+            for (ticket const& each : row) {
+              try {
+                each.wait();
+              } catch (poisoned const&) { ++failed; }
+            }
+          }
+          EXPECT_NE(failed, 0u);
+        });
+      }
+    }
+  }
+}
+
+// requirement: a step of one device ends as soon as it can, although another device is behind
+TEST_F(JointRun, AStepWaitsOnlyForItsPredecessors) {
+  rows grid{8};
+  host_buffer<std::uint32_t> held{grid.rt, 2};
+  for (int i = 0; i < 3; ++i) {
+    grid.clear();
+    grid.submit(20, 3);
+    grid.finish();
+  }
+  grid.clear();
+  held[0] = held[1] = 0;
+  // The other device is busy until the end of the test, so its grid cannot begin.
+  ticket const busy = grid.rt.submit(grid.program.hold.with_shape({1}, {1})(held.data()),
+                                     {.device = device_ordinal{1}});
+  EXPECT_TRUE(pumping(
+      grid.rt, [&] { return std::atomic_ref{held[0]}.load(std::memory_order_acquire) != 0; }));
+  grid.submit(6, 2);
+  EXPECT_TRUE(pumping(grid.rt, [&] { return grid.tickets[0][0].ready(); }));
+  EXPECT_FALSE(grid.tickets[1][3].ready()) << "it follows a task of the second device";
+  std::atomic_ref{held[1]}.store(1, std::memory_order_release);
+  grid.finish();
+  busy.wait();
+  EXPECT_EQ(grid.last_row(), grid.expected());
+}
+
+}  // namespace
+}  // namespace flotilla::test
