@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "context/kernel_waits.hpp"
 #include "dispatch/graph/launch_shape.hpp"
 
 namespace flotilla::dispatch {
@@ -39,7 +40,7 @@ bool shares_by_mps(context::context_handle const& context) {
 
 bool device_side_waits::is_own_device() const {
   device_settings const& settings = parts_.context.asked();
-  if (!settings.device_side_waits.value_or(true) || parts_.devices < 2) { return false; }
+  if (!context::kernels_may_wait(settings) || parts_.devices < 2) { return false; }
   // No device-side waits in a context that flotilla does not own, because other code may launch any
   // kernel in it, and none if the number of multiprocessors is not known, or is too small.
   context_source const source = settings.context.value_or(context_source::owned());

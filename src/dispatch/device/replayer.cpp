@@ -8,6 +8,7 @@
 
 #include <flotilla/error/error.hpp>
 
+#include "context/kernel_waits.hpp"
 #include "dispatch/device/device_side_waits.hpp"
 #include "dispatch/recording/replayed_part.hpp"
 #include "dispatch/task/cancellation.hpp"
@@ -135,12 +136,14 @@ void replayer::check_exchanges(replay_group const& group) const {
                            std::to_string(group.parts()));
   }
   if (parts_.context.where().kind == device_kind::cpu) { return; }
-  bool const is_on = parts_.context.asked().device_side_waits.value_or(true);
+  bool const is_on = context::kernels_may_wait(parts_.context.asked());
   bool const has_kernel = parts_.launcher.functions().exchange != nullptr;
   if (is_on && has_kernel && !ends_long_kernels(parts_.context)) { return; }
   throw invalid_argument(
       "a recording over several devices cannot use " + parts_.context.subject() + ", because " +
-      (!is_on       ? "the setting device_side_waits = false forbids kernels that wait for another "
+      (context::launches_block()
+           ? "the environment variable CUDA_LAUNCH_BLOCKING makes each launch wait for its end"
+       : !is_on     ? "the setting device_side_waits = false forbids kernels that wait for another "
                       "device"
        : has_kernel ? "it has a display, so its driver ends kernels that wait for seconds"
                     : "flotilla's own kernels could not be loaded there") +

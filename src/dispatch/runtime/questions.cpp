@@ -6,6 +6,7 @@
 
 #include <string>
 
+#include "context/kernel_waits.hpp"
 #include "dispatch/runtime/options.hpp"
 
 namespace flotilla::dispatch {
@@ -17,7 +18,7 @@ device_settings runtime_state::effective_settings(unsigned device) const {
   settings.peer_access =
       requests_[device].settings.peer_access.value_or(true) && peers.refusals_of(device).empty();
   device_settings const& asked = requests_[device].settings;
-  settings.device_side_waits = asked.device_side_waits.value_or(true);
+  settings.device_side_waits = context::kernels_may_wait(asked);
   settings.restart_intensity = asked.restart_intensity.value_or(default_restart_intensity);
   settings.restart_period_ms = asked.restart_period_ms.value_or(default_restart_period_ms);
   settings.restart_back_off_ms = asked.restart_back_off_ms.value_or(0);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <cstdlib>
 #include <string>
 #include <utility>
 #include <vector>
@@ -155,20 +156,32 @@ TEST_F(JointRun, StepsShareALaunchOnEachDevice) {
   EXPECT_LE(best, steps / 2);
 }
 
-// requirement: each setting with which kernels do not wait for other devices has effect
+// requirement: each setting with which kernels do not wait for other devices has effect, and so has
+// CUDA_LAUNCH_BLOCKING: the launch on the first device would never return
 TEST_F(JointRun, SettingsTurnItOff) {
   constexpr unsigned steps = 60;
-  for (how_made const& how :
-       {how_made{.may_wait = false}, how_made{.use = dispatch::order_use::never}}) {
-    rows grid{16, how};
+  struct off {
+    char const* what;
+    how_made how;
+    char const* launch_blocking;
+  };
+  for (off const& each : {off{"setting", {.may_wait = false}, "0"},
+                          off{"order", {.use = dispatch::order_use::never}, ""},
+                          off{"CUDA_LAUNCH_BLOCKING", {}, "1"}}) {
+    SCOPED_TRACE(each.what);
+    setenv("CUDA_LAUNCH_BLOCKING", each.launch_blocking, 1);
+    rows grid{16, each.how};
     for (int i = 0; i < 4; ++i) {
       grid.clear();
       std::uint64_t const before = grid.launches();
       grid.submit(steps, 3);
       grid.finish();
-      EXPECT_GE(grid.launches() - before, steps) << how.may_wait;
+      EXPECT_GE(grid.launches() - before, steps);
       EXPECT_EQ(grid.last_row(), grid.expected());
     }
+    bool const may_wait = grid.rt.effective_settings(device_ordinal{0}).device_side_waits.value();
+    EXPECT_EQ(may_wait, each.how.use == dispatch::order_use::never);
+    unsetenv("CUDA_LAUNCH_BLOCKING");
   }
 }
 
