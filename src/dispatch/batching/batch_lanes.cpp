@@ -71,11 +71,12 @@ void batch_lanes::note_behind(slot const& first, unsigned lane) {
 bool batch_lanes::have_room_behind() const noexcept {
   return std::ranges::all_of(shared_[0], [this](unsigned lane) {
     if (lane == lane_layout::no_lane) { return true; }
+    dispatch::lane const& used = parts_.lanes[lane];
     std::size_t ahead = 0;
-    for (std::size_t i = 0; i < parts_.lanes[lane].in_flight(); ++i) {
-      lane::batch const& batch = parts_.lanes[lane].in_flight(i);
-      if (batch.carrier == nullptr) { continue; }  // not the last wave of a grid
-      ahead += batch.in_joint_run ? max_shared_ahead / max_runs_ahead : 1;
+    for (std::size_t i = 0; i < used.in_flight(); ++i) {
+      bool const is_last_of_launch = i + 1 == used.in_flight() || !used.in_flight(i + 1).joined;
+      if (!is_last_of_launch) { continue; }
+      ahead += used.in_flight(i).in_joint_run ? max_shared_ahead / max_runs_ahead : 1;
     }
     return ahead < max_shared_ahead;
   });

@@ -27,7 +27,9 @@ end_mark joint_part::end_before(unsigned lane, bool follows) const noexcept {
 
 ordered_part joint_part::begin() noexcept {
   lane const& lane = parts_.lanes[run_.batches().front().lane];
-  if (!lane.has_room(run_.waves())) { return {}; }
+  is_prepared_ = false;
+  // A wait ahead of a task that was not launched: the others could not wait for it too.
+  if (!lane.has_room(run_.waves()) || lane.has_open_waits()) { return {}; }
   grid_order& order = run_.order();
   if (begin_launches(parts_.tasks, order.tasks()) || !parts_.ordered.begin()) {
     give_up_launches();
@@ -37,7 +39,7 @@ ordered_part joint_part::begin() noexcept {
   return {&order, &parts_.ordered.words()};
 }
 
-bool joint_part::launch(ordered_parts const& others, flush_outcome& outcome) {
+bool joint_part::prepare(ordered_parts const& others, flush_outcome& outcome) {
   batch_place const first = run_.batches().front();
   lane& lane = parts_.lanes[first.lane];
   CUresult answer = parts_.flusher.enqueue_waits(lane, parts_.waves.at(first)).status;
@@ -47,13 +49,22 @@ bool joint_part::launch(ordered_parts const& others, flush_outcome& outcome) {
     parts_.ordered.give_back();
   } else {
     answer = parts_.ordered.prepare(lane, others.together[parts_.lanes.device()], others, traits);
-    if (answer == CUDA_SUCCESS) { answer = parts_.ordered.start(); }
   }
-  if (answer == CUDA_SUCCESS) { return true; }
-  outcome.lost = outcome.lost || is_sticky(driver::status_of(answer));
-  outcome.errors.push_back(answer);
+  is_prepared_ = answer == CUDA_SUCCESS;
+  if (!is_prepared_) { refuse(answer, outcome); }
+  return is_prepared_;
+}
+
+bool joint_part::start(flush_outcome& outcome) {
+  CUresult const answer = parts_.ordered.start();
+  if (answer != CUDA_SUCCESS) { refuse(answer, outcome); }
+  return answer == CUDA_SUCCESS;
+}
+
+void joint_part::refuse(CUresult status, flush_outcome& outcome) {
+  outcome.lost = outcome.lost || is_sticky(driver::status_of(status));
+  outcome.errors.push_back(status);
   parts_.flusher.start_again(run_.order().tasks(), outcome);
-  return false;
 }
 
 void joint_part::commit(std::uint64_t id, bool runs, flush_outcome& outcome) {
@@ -75,8 +86,12 @@ void joint_part::give_up() noexcept {
 }
 
 void joint_part::abandon(flush_outcome& outcome) {
-  parts_.ordered.give_back();
-  run_.close();
+  if (is_prepared_) {
+    parts_.ordered.cancel();
+  } else {
+    parts_.ordered.give_back();
+    run_.close();
+  }
   parts_.flusher.start_again(run_.order().tasks(), outcome);
 }
 

@@ -12,8 +12,8 @@
 
 namespace flotilla::dispatch {
 
-/// Joint_run fills `run`, and then calls `begin` for all devices, `launch` for each, and `commit`
-/// for each. Threads: only the holder of the device's lease, with the context current.
+/// Joint_run fills `run`, and then calls `begin` for all devices, `prepare` for all, `start` for
+/// all, and `commit` for all. Threads: only the holder of the device's lease, with the context current.
 class joint_part {
  public:
   struct parts {
@@ -53,22 +53,27 @@ class joint_part {
   }
   /// Begins the launch of the tasks. @return no words if they must be launched in another way.
   [[nodiscard]] ordered_part begin() noexcept;
-  /// Launches the run. @param others  The grids for which it may wait, with its own.
-  /// @return whether it was launched. If not, its tasks were taken out of their batches.
-  bool launch(ordered_parts const& others, flush_outcome& outcome);
+  /// Makes the graph of the run, and its stream wait. @param others  The grids for which it may
+  /// wait, with its own.
+  /// @return whether the driver accepted it. If not, the tasks were taken out of their batches.
+  bool prepare(ordered_parts const& others, flush_outcome& outcome);
+  /// Launches the run. @return whether the driver accepted it. If not, as above.
+  bool start(flush_outcome& outcome);
   /// After all runs were launched, or one was refused: makes the tasks run, or starts them again.
   /// @param id  The number of all runs that are launched together.
   void commit(std::uint64_t id, bool runs, flush_outcome& outcome);
   /// Undoes `begin`. The batches stay open.
   void give_up() noexcept;
-  /// Undoes `begin`, and takes the tasks out of their batches, to be started again.
+  /// Undoes `begin` and `prepare`, and takes the tasks out of their batches, to be started again.
   void abandon(flush_outcome& outcome);
 
  private:
   void give_up_launches() noexcept;
+  void refuse(CUresult status, flush_outcome& outcome);
 
   parts const parts_;
   grid_run run_;
+  bool is_prepared_ = false;
   record last_;
 };
 

@@ -98,7 +98,10 @@ void joint_pass::note_followed() {
 }
 
 void joint_pass::invite() {
-  if (host_.parts_.shared.faults.is_poisoned() || memory_.devices() == 0) { return leave(); }
+  if (host_.parts_.shared.faults.is_poisoned() || memory_.devices() == 0) {
+    refused_since_.reset();
+    return leave();
+  }
   was_refused_ = false;
   if (!has_guests()) { join(); }
   if (has_guests()) {

@@ -116,24 +116,39 @@ bool joint_run::begin(make_current const& current) {
   return true;
 }
 
+template <class Action>
+std::size_t joint_run::do_parts(make_current const& current, Action const& action) {
+  std::size_t done = 0;
+  for (; done < parts_.size(); ++done) {
+    wave_flusher& each = *parts_[done].flusher;
+    if (!current(each.device())) {
+      each.abandon_joint();
+      break;
+    }
+    if (!action(each)) { break; }
+  }
+  for (std::size_t i = done + 1; i < parts_.size(); ++i) { parts_[i].flusher->abandon_joint(); }
+  return done;
+}
+
 joint_run::outcome joint_run::launch(unsigned wave, std::span<wave_flusher* const> members,
                                      make_current const& current) {
   if (!find(wave, members) || !begin(current)) { return outcome::none; }
   find_marks();
   ordered_parts const others{grids_, grids_before_};
-  std::size_t launched = 0;
-  for (part const& each : parts_) {
-    if (!current(each.flusher->device())) {
-      each.flusher->abandon_joint();
-      break;
-    }
-    if (!each.flusher->launch_joint(others, marks_)) { break; }
-    ++launched;
+  // First everything that may take long. While the first grids wait for the decision, only launches
+  // are left.
+  std::size_t const prepared =
+      do_parts(current, [&](wave_flusher& each) { return each.prepare_joint(others, marks_); });
+  if (prepared != parts_.size()) {
+    for (std::size_t i = 0; i < prepared; ++i) { parts_[i].flusher->abandon_joint(); }
+    return outcome::refused;
   }
-  bool const all = launched == parts_.size();
+  std::size_t const started =
+      do_parts(current, [](wave_flusher& each) { return each.start_joint(); });
+  bool const all = started == parts_.size();
   std::uint64_t const id = ++number_ << 8 | host_;
-  for (std::size_t i = 0; i < launched; ++i) { parts_[i].flusher->commit_joint(id, all); }
-  for (std::size_t i = launched + 1; i < parts_.size(); ++i) { parts_[i].flusher->abandon_joint(); }
+  for (std::size_t i = 0; i < started; ++i) { parts_[i].flusher->commit_joint(id, all); }
   return all ? outcome::launched : outcome::refused;
 }
 

@@ -68,14 +68,21 @@ void wave_flusher::add_marks_before_run(unsigned first_wave, std::vector<end_mar
   for (end_mark const mark : batch.marks) { unended_predecessors::add_mark(marks, mark); }
 }
 
-bool wave_flusher::launch_joint(ordered_parts const& others, std::span<end_mark const> marks) {
+bool wave_flusher::prepare_joint(ordered_parts const& others, std::span<end_mark const> marks) {
   batch_place const first = parts_.part.run().batches().front();
   parts_.waves.at(first).marks.assign(marks.begin(), marks.end());
   choose_device_wait(first);
   outcome_.clear();
-  bool const launched = parts_.part.launch(others, outcome_);
+  bool const prepared = parts_.part.prepare(others, outcome_);
   finish_flush();
-  return launched;
+  return prepared;
+}
+
+bool wave_flusher::start_joint() {
+  outcome_.clear();
+  bool const started = parts_.part.start(outcome_);
+  finish_flush();
+  return started;
 }
 
 void wave_flusher::commit_joint(std::uint64_t id, bool runs) {

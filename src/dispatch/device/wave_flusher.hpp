@@ -69,9 +69,11 @@ class wave_flusher {
   /// @param first_wave  The first wave of all runs that are launched together. Earlier waves are
   ///                    launched.
   void add_marks_before_run(unsigned first_wave, std::vector<end_mark>& marks);
-  /// Launches the part of the device behind all of these marks.
+  /// Prepares the part of the device, behind all of these marks.
   /// @param others  The grids for which it may wait, with its own.
-  bool launch_joint(ordered_parts const& others, std::span<end_mark const> marks);
+  bool prepare_joint(ordered_parts const& others, std::span<end_mark const> marks);
+  /// @see joint_part::start
+  bool start_joint();
   /// @see joint_part::commit
   void commit_joint(std::uint64_t id, bool runs);
   /// @see joint_part::abandon

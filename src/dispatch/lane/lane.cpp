@@ -45,7 +45,7 @@ lane::batch& lane::begin() {
   made.end_event = nullptr;
   made.count = 0;
   made.waits_on_device = made.long_running = made.has_status = made.is_chunk = made.exchanges =
-      false;
+      made.in_joint_run = false;
   page_.set_beside_next(index_, made.number, false);
   made.joined = begun_ > 1;
   made.begun = std::chrono::steady_clock::now();
@@ -56,6 +56,7 @@ void lane::cancel() noexcept { open_ -= std::exchange(begun_, 0); }
 
 void lane::commit() noexcept {
   last_number_ += std::exchange(begun_, 0);
+  has_open_waits_ = false;  // who waits for the batch waits for them too
   publish_oldest();
 }
 
