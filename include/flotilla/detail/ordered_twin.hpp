@@ -4,12 +4,12 @@
 /// The interface of a kernel's ordered twin.
 ///
 /// The *ordered twin* of a kernel is a twin (flotilla/detail/kernel_twin.hpp) whose launches may
-/// depend on earlier launches of the same grid, and on launches of grids of other devices. Each block
-/// takes a *ticket* from a counter. The ticket is the number of the block, so a launch of the same
-/// grid that a block waits for has begun before. A block waits until all blocks of the launches that
-/// its own launch follows have ended, then runs the kernel's code, and then counts itself in the word
-/// of its launch. So one grid runs several steps of dependent tasks, and a task need not wait for the
-/// slowest task of the step before.
+/// depend on earlier launches of the same grid, and on launches of grids of other devices. Each
+/// block takes a *ticket* from a counter. The ticket is the number of the block, so a launch of the
+/// same grid that a block waits for has begun before. A block waits until all blocks of the
+/// launches that its own launch follows have ended, then runs the kernel's code, and then counts
+/// itself in the word of its launch. So one grid runs several steps of dependent tasks, and a task
+/// need not wait for the slowest task of the step before.
 ///
 /// The launches of a grid form waves. When all launches of a wave and of the waves before it have
 /// ended, the last block writes the completion number of the wave.

@@ -29,7 +29,7 @@ ordered_part joint_part::begin() noexcept {
   lane const& lane = parts_.lanes[run_.batches().front().lane];
   is_prepared_ = false;
   // A wait ahead of a task that was not launched: the others could not wait for it too.
-  if (!lane.has_room(run_.waves()) || lane.has_open_waits()) { return {}; }
+  if (!lane.has_room(run_.waves()) || lane.has_open_waits) { return {}; }
   grid_order& order = run_.order();
   if (begin_launches(parts_.tasks, order.tasks()) || !parts_.ordered.begin()) {
     give_up_launches();

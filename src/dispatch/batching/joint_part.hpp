@@ -13,7 +13,8 @@
 namespace flotilla::dispatch {
 
 /// Joint_run fills `run`, and then calls `begin` for all devices, `prepare` for all, `start` for
-/// all, and `commit` for all. Threads: only the holder of the device's lease, with the context current.
+/// all, and `commit` for all. Threads: only the holder of the device's lease, with the context
+/// current.
 class joint_part {
  public:
   struct parts {

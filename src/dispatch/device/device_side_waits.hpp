@@ -81,7 +81,8 @@ class device_side_waits {
   [[nodiscard]] end_mark choose_in_turn(std::span<end_mark const> waits,
                                         kernel_profile const& profile, unsigned lane) const;
   /// Returns whether blocks of ordered grids may wait for other devices (joint_run). Callables and
-  /// launches that need several places at once do not matter to them: such a grid ends without them.
+  /// launches that need several places at once do not matter to them: such a grid ends without
+  /// them.
   [[nodiscard]] bool may_wait_in_grids() const noexcept {
     return in_grids_ && context::live_contexts() == parts_.devices;
   }

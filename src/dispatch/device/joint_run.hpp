@@ -36,8 +36,8 @@ namespace flotilla::dispatch {
 /// If the devices of a run were not in the run before, or something else was launched in their
 /// lanes, the streams of all grids wait for all that is in the lanes of all of them.
 ///
-/// A stream may also wait for a task that was never launched behind this wait. While it may, its lane
-/// is in no run (lane::has_open_waits).
+/// A stream may also wait for a task that was never launched behind this wait. While it may, its
+/// lane is in no run (lane::has_open_waits).
 ///
 /// **A refused launch.** No task of a run begins before all grids are launched. If the driver
 /// refuses one, the blocks of the others end at once, and all tasks start again.
@@ -87,8 +87,8 @@ class joint_run {
   [[nodiscard]] bool begin(make_current const& current);
   /// Fills `marks_`.
   void find_marks();
-  /// Calls `action(flusher)` for each part, with its context current, until one of them returns false
-  /// or a context cannot be made current. Abandons the parts behind it.
+  /// Calls `action(flusher)` for each part, with its context current, until one of them returns
+  /// false or a context cannot be made current. Abandons the parts behind it.
   /// @return for how many it succeeded
   template <class Action>
   std::size_t do_parts(make_current const& current, Action const& action);

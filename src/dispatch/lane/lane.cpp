@@ -56,7 +56,7 @@ void lane::cancel() noexcept { open_ -= std::exchange(begun_, 0); }
 
 void lane::commit() noexcept {
   last_number_ += std::exchange(begun_, 0);
-  has_open_waits_ = false;  // who waits for the batch waits for them too
+  has_open_waits = false;  // who waits for the batch waits for them too
   publish_oldest();
 }
 

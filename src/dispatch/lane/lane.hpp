@@ -91,11 +91,6 @@ class lane {
   /// The number of the batch that was committed last.
   [[nodiscard]] std::uint64_t last_number() const noexcept { return last_number_; }
 
-  /// Notes that the stream waits for another lane, ahead of the next batch.
-  void note_wait() noexcept { has_open_waits_ = true; }
-  /// Returns whether the stream waits for another lane since the last batch was committed. If that
-  /// batch was never launched, nothing but the stream knows of this.
-  [[nodiscard]] bool has_open_waits() const noexcept { return has_open_waits_; }
   /// Begins a batch and gives it a number. The lane must have room.
   [[nodiscard]] batch& begin();
   /// Notes that the batch runs beside the batch with the next number, because both are parts of one
@@ -147,6 +142,9 @@ class lane {
 
   // No batch may begin before this turn is over.
   launch_turn held_for;
+  // Whether the stream waits for another lane since the last batch was committed. If the batch
+  // behind this wait was never launched, nothing but the stream knows of it.
+  bool has_open_waits = false;
 
  private:
   void publish_oldest() noexcept {
@@ -162,7 +160,6 @@ class lane {
   std::uint64_t last_number_;                            // the number of the last committed batch
   std::atomic<std::uint64_t> unwritten_number_{0};       // the last number whose write was refused
   std::atomic<std::uint64_t> oldest_number_{no_number};  // the oldest committed batch in flight
-  bool has_open_waits_ = false;
   std::size_t begun_ = 0;  // number of begun batches that are not committed yet
   std::size_t first_ = 0;  // index of the oldest batch in ring_
   std::size_t open_ = 0;   // number of batches in ring_, including uncommitted ones

@@ -62,7 +62,7 @@ driver::call_outcome lane_set::enqueue_waits(lane& lane, std::span<end_mark cons
                                   board_.page(device_).number(lane.index()));
     }
     if (mark.word == except.word) { continue; }  // a kernel of the batch waits
-    lane.note_wait();
+    lane.has_open_waits = true;
     driver::call_outcome const answer = board_.enqueue_wait(lane.stream(), mark);
     if (!answer.ok()) { return answer; }
   }
