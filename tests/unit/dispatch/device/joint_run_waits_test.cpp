@@ -10,8 +10,8 @@
 namespace flotilla::test {
 namespace {
 
-// requirement: if the driver refuses a task, the wait that is in the stream for it stops no run: the
-// other devices do not know of the wait
+// requirement: if the driver refuses a task, the wait in the stream for it stops no run. The other
+// devices do not know of this wait
 TEST_F(JointRun, AWaitForARefusedTaskStopsNothing) {
   FLOTILLA_NEED_CPU_DRIVER();
   FLOTILLA_NEED_DEVICES(3);
