@@ -40,8 +40,8 @@ block_go wait_for_launches(void* const* arguments, std::uint32_t block,
   auto const must_stop = [&] {
     // relaxed: this thread only stops
     if (end.load(std::memory_order_relaxed) != grid_end::completed) { return true; }
-    auto* const stopped = pointer<std::uint64_t>(arguments, stop);
-    return stopped != nullptr && std::atomic_ref{*stopped}.load(std::memory_order_relaxed) != 0;
+    std::atomic_ref const stopped{*pointer<std::uint64_t>(arguments, stop)};
+    return stopped.load(std::memory_order_relaxed) != 0;
   };
   auto& order = pointer<detail::twin_order>(arguments, orders)[find_launch(arguments, block)];
   // acquire: the host decides after it has launched the grids that wait for each other

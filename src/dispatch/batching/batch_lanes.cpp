@@ -82,6 +82,14 @@ bool batch_lanes::have_room_behind() const noexcept {
   });
 }
 
+std::chrono::steady_clock::time_point batch_lanes::last_end_behind() const noexcept {
+  std::chrono::steady_clock::time_point last{};
+  for (unsigned const lane : shared_[0]) {
+    if (lane != lane_layout::no_lane) { last = std::max(last, parts_.lanes[lane].last_end()); }
+  }
+  return last;
+}
+
 bool batch_lanes::takes_batch(unsigned lane, slot const& task) const {
   if (!parts_.lanes[lane].has_room()) { return false; }
   std::size_t const in_flight = parts_.lanes[lane].in_flight();

@@ -4,6 +4,7 @@
 // Chooses the lane of a launch.
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <span>
 
@@ -55,6 +56,8 @@ class batch_lanes {
   }
   /// Returns whether the lanes that launches with predecessors share have room for more batches.
   [[nodiscard]] bool have_room_behind() const noexcept;
+  /// The time at which a thread last noticed the end of a batch in one of them.
+  [[nodiscard]] std::chrono::steady_clock::time_point last_end_behind() const noexcept;
   /// Sets whether these lanes take batches in this pass. While one of the devices has no room, none
   /// takes any: otherwise the steps of the devices would drift apart.
   void take_joint(bool takes) noexcept { takes_joint_ = takes; }

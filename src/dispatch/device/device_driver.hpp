@@ -161,7 +161,6 @@ class device_driver {
   device_memory memory_;
   deferred_free frees_;
   joint_pass joint_;
-  std::chrono::steady_clock::time_point last_end_{};  // when a batch was last seen to have ended
 };
 
 }  // namespace flotilla::dispatch

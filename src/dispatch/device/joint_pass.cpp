@@ -30,6 +30,12 @@ std::span<device_driver* const> guests_of(std::span<device_driver* const> member
   return members.subspan(1);
 }
 
+/// Whether a device has work for which its thread must not leave it to another one: work that only
+/// the thread does that drains the device, and urgent tasks.
+bool must_keep(callable_runner const& callables, staged_copies const& staged, intake& tasks) {
+  return !callables.empty() || !staged.empty() || tasks.has_more_urgent(0);
+}
+
 }  // namespace
 
 struct joint_pass::guest_leases {
@@ -77,8 +83,9 @@ std::optional<context::lease> joint_pass::take(device_driver& other) {
   if (lease || other.callable_since() != 0) { return lease; }
   was_refused_ = true;
   if (other.index() < host_.index()) {
-    bool const has_other_work = !host_.callables_.empty() || !host_.staged_.empty();
-    must_yield_ = must_yield_ || (!has_other_work && other.joint_.memory_.has(host_.index()));
+    bool const will_drive_host = other.joint_.memory_.has(host_.index());
+    must_yield_ = must_yield_ ||
+                  (will_drive_host && !must_keep(host_.callables_, host_.staged_, host_.intake_));
     return std::nullopt;
   }
   if (std::exchange(has_waited_, true)) { return std::nullopt; }
@@ -113,7 +120,9 @@ void joint_pass::invite() {
   // too. If each thread drove its device alone, steps would be divided.
   auto const now = clock::now();
   if (!refused_since_) { refused_since_ = now; }
-  must_yield_ = must_yield_ || now - *refused_since_ < max_time_of_yields;
+  bool const may_yield = now - *refused_since_ < max_time_of_yields &&
+                         !must_keep(host_.callables_, host_.staged_, host_.intake_);
+  must_yield_ = must_yield_ || may_yield;
 }
 
 void joint_pass::note_room() {
@@ -121,7 +130,7 @@ void joint_pass::note_room() {
   bool any_ended = false;
   for (device_driver* const member : members_) {
     member->end_completed();
-    any_ended = any_ended || member->last_end_ > room_since_;
+    any_ended = any_ended || member->batch_lanes_.last_end_behind() > room_since_;
     has_room = has_room && member->batch_lanes_.have_room_behind();
   }
   // Without room, nothing that follows other devices starts in this pass.

@@ -168,7 +168,7 @@ bool device_driver::begin_pass() {
 bool device_driver::pass(helper_filter filter, stop_predicate const& stop) {
   bool const is_usable = !parts_.shared.faults.is_poisoned();
   joint_.invite();
-  if (joint_.must_yield()) { return false; }
+  if (joint_.must_yield()) { return end_completed(); }
   bool moved = begin_pass();
   if (!is_usable) { return false; }
   moved = joint_.begin() || moved;
@@ -211,7 +211,6 @@ bool device_driver::end_completed() {
   }
   // Only now, because an event loop that waits for room in the window needs the slots.
   if (moved) {
-    last_end_ = clock::now();
     parts_.shared.bell.note_end();
     trace_.end_look();
   }

@@ -58,6 +58,11 @@ class wave_flusher {
   /// Takes all tasks out of the open batches, without any call of the driver, and moves them and
   /// those of `alone` to the end of `tasks`.
   void take_open(std::vector<slot_address>& tasks);
+  /// Launches a task without others, into a lane whose stream waits for its predecessors.
+  void launch_alone(slot_address task, unsigned lane);
+  /// The tasks that must be launched without others. The last is the next.
+  [[nodiscard]] std::vector<slot_address>& alone() noexcept { return alone_; }
+
   // ---- for joint_run ----
 
   [[nodiscard]] unsigned device() const noexcept { return parts_.device; }
@@ -78,11 +83,6 @@ class wave_flusher {
   void commit_joint(std::uint64_t id, bool runs);
   /// @see joint_part::abandon
   void abandon_joint();
-
-  /// Launches a task without others, into a lane whose stream waits for its predecessors.
-  void launch_alone(slot_address task, unsigned lane);
-  /// The tasks that must be launched without others. The last is the next.
-  [[nodiscard]] std::vector<slot_address>& alone() noexcept { return alone_; }
 
  private:
   /// Moves what the open batch must wait for on other devices to its marks. All waves before it are

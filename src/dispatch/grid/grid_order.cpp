@@ -21,7 +21,6 @@ void grid_order::clear() noexcept {
   nodes_.clear();
   edges_.clear();
   waves_ = 0;
-  waits_elsewhere_ = false;
 }
 
 std::size_t grid_order::place_of(slot_address task) const noexcept {
@@ -47,16 +46,15 @@ void grid_order::add_edge_elsewhere(task_key key, others const& elsewhere) {
   // relaxed: only this thread launches and ends tasks of these devices. If another task has the
   // slot by now, `find` finds none.
   unsigned const device = table_of_tasks_.at(key.slot).device.load(std::memory_order_relaxed) - 1;
-  auto const add_from = [&](std::span<grid_order* const> orders, bool before) {
+  if (device == device_) { return; }
+  for (bool const before : {false, true}) {
+    std::span<grid_order* const> const orders = before ? elsewhere.before : elsewhere.together;
     grid_order const* const other = device < orders.size() ? orders[device] : nullptr;
     std::uint32_t const position = other == nullptr ? none : other->find(key);
-    if (position == none) { return false; }
+    if (position == none) { continue; }
     edges_.push_back({position, static_cast<std::uint16_t>(device), before});
-    return true;
-  };
-  if (device == device_) { return; }
-  waits_elsewhere_ =
-      add_from(elsewhere.together, false) || add_from(elsewhere.before, true) || waits_elsewhere_;
+    return;
+  }
 }
 
 bool grid_order::add_wave(std::span<slot_address const> tasks, others const& elsewhere) {

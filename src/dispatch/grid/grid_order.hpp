@@ -3,6 +3,7 @@
 #pragma once
 // Which tasks of a grid wait for which others.
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <span>
@@ -58,7 +59,9 @@ class grid_order {
   [[nodiscard]] std::span<edge const> edges() const noexcept { return edges_; }
   [[nodiscard]] unsigned device() const noexcept { return device_; }
   /// Whether a task waits for a task of another device.
-  [[nodiscard]] bool waits_elsewhere() const noexcept { return waits_elsewhere_; }
+  [[nodiscard]] bool waits_elsewhere() const noexcept {
+    return std::ranges::any_of(edges_, [this](edge each) { return each.device != device_; });
+  }
   [[nodiscard]] std::uint32_t waves() const noexcept { return waves_; }
 
  private:
@@ -80,7 +83,6 @@ class grid_order {
   std::vector<edge> edges_;
   std::array<std::uint32_t, table_size> table_;  // positions, by the hash of the task
   std::uint32_t waves_ = 0;
-  bool waits_elsewhere_ = false;
 };
 
 }  // namespace flotilla::dispatch

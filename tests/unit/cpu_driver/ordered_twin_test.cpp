@@ -89,6 +89,24 @@ class OrderedTwinTest : public ContextTest {
                                                nullptr, arguments.data(), nullptr);
     return answer != CUDA_SUCCESS ? answer : cu::cuCtxSynchronize();
   }
+  /// The arguments of the twin for the functions of this driver.
+  void* const* twin_arguments() {
+    values_ = {address(records_),
+               address(table_),
+               stride,
+               0,
+               address(orders_),
+               address(edges_),
+               0,
+               address(words_),
+               0,
+               0,
+               0,
+               0,
+               address(stop_)};
+    for (std::size_t i = 0; i < values_.size(); ++i) { value_addresses_[i] = &values_[i]; }
+    return value_addresses_.data();
+  }
   template <class T>
   static std::uint64_t address(T* of) {
     return reinterpret_cast<std::uint64_t>(of);
@@ -104,6 +122,9 @@ class OrderedTwinTest : public ContextTest {
 
  private:
   std::uint32_t* ends_ = nullptr;
+  // Smaller arguments are the low bytes.
+  std::array<std::uint64_t, std::size(detail::ordered_twin_parameter_sizes)> values_{};
+  std::array<void*, std::size(detail::ordered_twin_parameter_sizes)> value_addresses_{};
   std::uint32_t count_ = 0, blocks_ = 0, edge_count_ = 0, waves_ = 0;
   std::array<std::uint32_t, max_launches> sizes_{}, left_{};
   std::array<std::uint32_t, detail::twin_words::max_waves> wave_left_{};
@@ -140,31 +161,21 @@ TEST_F(OrderedTwinTest, LaunchesRunInTheirOrder) {
   }
 }
 
-/// The arguments of the twin for the functions of this driver.
-#define ARGUMENTS_OF_TWIN                                                                        \
-  std::uint64_t records = address(records_), table = address(table_), orders = address(orders_), \
-                edges = address(edges_), words = address(words_), none = 0,                      \
-                stopped = address(stop_);                                                        \
-  std::uint32_t bytes = stride, zero = 0;                                                        \
-  void* const arguments[] = {&records, &table, &bytes, &zero, &orders, &edges,  &none,           \
-                             &words,   &none,  &none,  &zero, &zero,   &stopped}
-
 // requirement: a block that waits for a launch that never ends stops when another block has failed
 TEST_F(OrderedTwinTest, AFailedBlockEndsAllWaits) {
   begin();
   add(1, 0, {}, {nullptr, nullptr, nullptr});
   add(1, 1, {0}, {nullptr, nullptr, nullptr});
-  ARGUMENTS_OF_TWIN;
   std::atomic<grid_end> end{grid_end::completed};
-  EXPECT_EQ(wait_for_launches(arguments, 0, end), block_go::run);
+  EXPECT_EQ(wait_for_launches(twin_arguments(), 0, end), block_go::run);
   std::atomic<block_go> went{block_go::run};
-  std::thread other{[&] { went = wait_for_launches(arguments, 1, end); }};
+  std::thread other{[&] { went = wait_for_launches(twin_arguments(), 1, end); }};
   end = grid_end::trapped;
   other.join();
   EXPECT_EQ(went, block_go::stop);
   end = grid_end::completed;
-  note_block_ended(arguments, 0);
-  EXPECT_EQ(wait_for_launches(arguments, 1, end), block_go::run);
+  note_block_ended(twin_arguments(), 0);
+  EXPECT_EQ(wait_for_launches(twin_arguments(), 1, end), block_go::run);
 }
 
 // requirement: the host can stop blocks that wait, also for its own decision
@@ -172,12 +183,11 @@ TEST_F(OrderedTwinTest, TheHostStopsWaits) {
   begin();
   add(1, 0, {}, {nullptr, nullptr, nullptr});
   add(1, 1, {0}, {nullptr, nullptr, nullptr});
-  ARGUMENTS_OF_TWIN;
   std::atomic<grid_end> const end{grid_end::completed};
   *stop_ = 1;
-  EXPECT_EQ(wait_for_launches(arguments, 1, end), block_go::stop);
+  EXPECT_EQ(wait_for_launches(twin_arguments(), 1, end), block_go::stop);
   orders_[0].flags = detail::twin_order::undecided;
-  EXPECT_EQ(wait_for_launches(arguments, 0, end), block_go::stop);
+  EXPECT_EQ(wait_for_launches(twin_arguments(), 0, end), block_go::stop);
 }
 
 // requirement: a block waits until the host has decided, and a skipped one waits for nothing
@@ -185,7 +195,6 @@ TEST_F(OrderedTwinTest, BlocksWaitForTheDecision) {
   begin();
   add(1, 0, {}, {nullptr, nullptr, nullptr});
   add(1, 1, {0}, {nullptr, nullptr, nullptr});
-  ARGUMENTS_OF_TWIN;
   std::atomic<grid_end> const end{grid_end::completed};
   for (auto const& [flags, expected] :
        {std::pair{0u, block_go::run}, {detail::twin_order::skipped, block_go::skip}}) {
@@ -193,7 +202,7 @@ TEST_F(OrderedTwinTest, BlocksWaitForTheDecision) {
     std::atomic<bool> is_back{false};
     std::atomic<block_go> went{block_go::stop};
     std::thread other{[&] {
-      went = wait_for_launches(arguments, 0, end);
+      went = wait_for_launches(twin_arguments(), 0, end);
       is_back = true;
     }};
     std::this_thread::sleep_for(std::chrono::milliseconds{5});
@@ -203,7 +212,7 @@ TEST_F(OrderedTwinTest, BlocksWaitForTheDecision) {
     EXPECT_EQ(went, expected);
   }
   orders_[1].flags = detail::twin_order::skipped;
-  EXPECT_EQ(wait_for_launches(arguments, 1, end), block_go::skip);
+  EXPECT_EQ(wait_for_launches(twin_arguments(), 1, end), block_go::skip);
 }
 
 // requirement: the blocks of skipped launches run no code, and are counted

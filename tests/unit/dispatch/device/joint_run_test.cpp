@@ -7,6 +7,8 @@
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "unit/dispatch/device/joint_run_fixture.hpp"
@@ -108,6 +110,40 @@ TEST_F(JointRun, RefusedCallsLoseAndRepeatNothing) {
   EXPECT_GT(right, 6u * 11 * 3) << "a refused grid runs in another way";
 }
 
+// requirement: if the driver refuses the launch of one device, no task runs twice: the blocks of
+// the others are skipped before the tasks start again
+TEST_F(JointRun, RefusedGridsRunNoTaskTwice) {
+  FLOTILLA_NEED_CPU_DRIVER();
+  constexpr unsigned steps = 20;
+  rows grid{12};
+  host_buffer<std::uint32_t> values{grid.rt, grid.width};
+  for (unsigned nth = 0; nth < 24; ++nth) {
+    std::fill_n(values.data(), grid.width, 1u);
+    std::vector<std::uint32_t> expected(grid.width, 1);
+    std::vector<ticket> before, now;
+    if (nth != 0) {
+      testing::fail_call("cuGraphLaunch", nth, driver_status::launch_out_of_resources);
+    }
+    for (unsigned step = 0; step < steps; ++step) {
+      for (unsigned i = 0; i < grid.width; ++i) {
+        task_options how{.device = grid.device_of(i)};
+        for (unsigned k = 0; k < 3 && step != 0; ++k) {
+          how.after.add(before[(i + grid.width + k - 1) % grid.width]);
+        }
+        now.push_back(grid.rt.submit(
+            grid.program.step.with_shape({1}, {1})(values.data() + i, 3u, step + i), how));
+        expected[i] = expected[i] * 3 + step + i;
+      }
+      before = std::exchange(now, {});
+    }
+    for (ticket const& each : before) { each.wait(); }
+    grid.rt.wait_idle();
+    testing::clear_faults();
+    ASSERT_EQ(std::vector<std::uint32_t>(values.data(), values.data() + grid.width), expected)
+        << nth;
+  }
+}
+
 // requirement: a cancelled task never enters a grid, and its successors do not run on any device
 TEST_F(JointRun, CancelledTasksDoNotRun) {
   for (unsigned cancelled = 0; cancelled < 8; ++cancelled) {
@@ -197,6 +233,29 @@ TEST_F(JointRun, AStepWaitsOnlyForItsPredecessors) {
   grid.finish();
   busy.wait();
   EXPECT_EQ(grid.last_row(), grid.expected());
+}
+
+// requirement: an urgent task does not wait until another thread gives back the lease of a device
+// that was driven together with its own
+TEST_F(JointRun, UrgentTasksDoNotYield) {
+  rows grid{8};
+  ticket urgent;
+  for (int i = 0; i < 3; ++i) {
+    grid.clear();
+    grid.submit(20, 3);
+    grid.finish();
+  }
+  context::lease const held = inside(grid.rt).devices[1].gate().take();
+  std::uint64_t const before = grid.launches();
+  std::thread other{[&] {
+    urgent =
+        grid.rt.submit(grid.program.copy.with_shape({1}, {1})(grid.words.data(), grid.words.data()),
+                       {.device = device_ordinal{0}, .priority = -1});
+    static_cast<void>(grid.rt.pump());
+  }};
+  other.join();
+  EXPECT_EQ(grid.launches() - before, 1u);
+  urgent.wait();
 }
 
 }  // namespace
