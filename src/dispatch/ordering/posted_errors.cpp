@@ -86,7 +86,11 @@ void posted_errors::print_counts() noexcept {
 
 void posted_errors::report_poison(std::shared_ptr<failure const> const& why,
                                   bool is_bulk_open) noexcept {
-  if (poison_reported_.exchange(true, std::memory_order_relaxed)) { return; }
+  // The runtime must not end before the report is due, although awaits_poison returns false from
+  // here on.
+  continuation_table::use const here{*table_};
+  // release: pairs with the acquire in awaits_poison, so that whoever sees the flag sees the use
+  if (poison_reported_.exchange(true, std::memory_order_release)) { return; }
   bool is_any_open = is_bulk_open;
   tasks_.for_each_open([&](slot_address task) {
     is_any_open |= tasks_.at(task).posted.load(std::memory_order_relaxed);

@@ -48,10 +48,10 @@ class posted_errors {
   /// Returns whether `report_poison` must be called when the runtime is poisoned.
   [[nodiscard]] bool awaits_poison() const noexcept {
     return expected_.load(std::memory_order_relaxed) &&
-           !poison_reported_.load(std::memory_order_relaxed);
+           !poison_reported_.load(std::memory_order_acquire);
   }
-  /// Reports `why` if a posted task is open. Only the first call has an effect. Call it on a
-  /// poisoned runtime, where open tasks do not end one by one.
+  /// Reports `why` if a posted task is open. Only the first call has an effect. The runtime does
+  /// not end meanwhile. Call it on a poisoned runtime, where open tasks do not end one by one.
   /// @param is_bulk_open  Whether a bulk without a ticket is open. Its items are not posted tasks.
   void report_poison(std::shared_ptr<failure const> const& why, bool is_bulk_open) noexcept;
 

@@ -11,6 +11,8 @@
 #include <memory>
 #include <stdexcept>
 
+#include <flotilla/error/log.hpp>
+
 namespace flotilla::dispatch {
 namespace {
 
@@ -73,6 +75,18 @@ TEST_F(PostedErrors, ReportOnceIfABulkIsOpen) {
   open(false);
   errors_.report_poison(why_, true);
   EXPECT_EQ(handled(), 1);
+}
+
+// requirement: the runtime does not end while a thread reports that it is poisoned
+TEST_F(PostedErrors, KeepTheRuntimeDuringTheReport) {
+  posted_errors printed{nullptr, tasks_, table_, bell_};
+  open(true);
+  bool has_ended = true;
+  set_log_handler([&](log_message const&) { has_ended = table_->end(); });
+  printed.report_poison(why_, false);
+  set_log_handler({});
+  EXPECT_FALSE(has_ended);
+  EXPECT_TRUE(table_->end());
 }
 
 }  // namespace
