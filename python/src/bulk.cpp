@@ -164,8 +164,9 @@ py_ticket submit_columns(core_ptr const& core, py_shaped_kernel const& kernel, n
   nb::list const values = reader.values();
   column_items const items = std::move(reader).finish();
   runtime& rt = core->usable();
-  ticket made = core->without_gil(
-      [&] { return detail::submit_columns(rt, items.what, items.columns, items.count, options); });
+  ticket made;
+  core->without_gil(
+      [&] { detail::submit_columns(rt, items.what, items.columns, items.count, options, &made); });
   return {core, std::move(made), foreign};
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include <flotilla/detail/bulk_source.hpp>
 #include <flotilla/detail/kernel_twin.hpp>
@@ -90,10 +91,12 @@ class column_items {
 
 }  // namespace
 
-ticket submit_columns(runtime& rt, launch const& common, std::span<bulk_column const> columns,
-                      std::size_t count, task_options const& options) {
+void submit_columns(runtime& rt, launch const& common, std::span<bulk_column const> columns,
+                    std::size_t count, task_options const& options, ticket* made) {
   column_items items{common, columns, count};
-  return rt.submit(bulk_work{count, [&](bulk_sink& to) { items.add_all(to); }}, options);
+  bulk_work all{count, [&](bulk_sink& to) { items.add_all(to); }};
+  if (made == nullptr) { return rt.post(std::move(all), options); }
+  *made = rt.submit(std::move(all), options);
 }
 
 }  // namespace detail

@@ -19,6 +19,11 @@ std::string text_of(Limit which, char const* name, rlim_t unit) {
   return std::string{"; "} + name + " is " + std::to_string(found.rlim_cur / unit);
 }
 
+std::string limits_of_memory() {
+  return text_of(RLIMIT_AS, "the limit of addresses in KiB, ulimit -v,", 1024) +
+         text_of(RLIMIT_DATA, "the limit of data in KiB, ulimit -d,", 1024);
+}
+
 }  // namespace
 
 std::string errno_text(int error) {
@@ -35,11 +40,10 @@ std::string limit_text(int error) {
     case EMFILE: return text_of(RLIMIT_NOFILE, "the limit of descriptors, ulimit -n,", 1);
     case ENFILE: return "; the limit of the system is in /proc/sys/fs/file-max";
     case EAGAIN:
+      // A thread also needs memory for its stack, and pthread_create returns EAGAIN without it.
       return text_of(RLIMIT_NPROC, "the limit of the user's processes and threads, ulimit -u,", 1) +
-             "; a limit of the control group (pids.max) is possible, too";
-    case ENOMEM:
-      return text_of(RLIMIT_AS, "the limit of addresses in KiB, ulimit -v,", 1024) +
-             text_of(RLIMIT_DATA, "the limit of data in KiB, ulimit -d,", 1024);
+             limits_of_memory() + "; a limit of the control group (pids.max) is possible, too";
+    case ENOMEM: return limits_of_memory();
     case EFBIG: return text_of(RLIMIT_FSIZE, "the limit of files in KiB, ulimit -f,", 1024);
     case EPERM:
     case ENOSYS: return "; a filter of system calls (seccomp) may refuse the call";

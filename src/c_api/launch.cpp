@@ -73,17 +73,21 @@ std::vector<detail::bulk_column> columns_of(held_kernel const& kernel,
   return made;
 }
 
-ticket submit_items(held_kernel const& kernel, flotilla_shape const& shape,
-                    std::span<flotilla_argument const> arguments, std::size_t items,
-                    task_options const& options) {
+/// Submits the items, or posts them if `made` is null.
+void submit_items(held_kernel const& kernel, flotilla_shape const& shape,
+                  std::span<flotilla_argument const> arguments, std::size_t items,
+                  task_options const& options, ticket* made) {
   runtime& rt = kernel.owner.rt;
   if (items == 0) {  // then the values of the arguments need not exist
-    return rt.submit(detail::bulk_work{0, [](detail::bulk_sink&) {}}, options);
+    detail::bulk_work nothing{0, [](detail::bulk_sink&) {}};
+    if (made == nullptr) { return rt.post(std::move(nothing), options); }
+    *made = rt.submit(std::move(nothing), options);
+    return;
   }
   std::vector<flotilla_argument> const given = first_of(kernel, arguments, items);
   untyped_launch const first = launch_of(kernel, shape, given);
   launch const& common = first.complete();
-  return detail::submit_columns(rt, common, columns_of(kernel, given), items, options);
+  detail::submit_columns(rt, common, columns_of(kernel, given), items, options, made);
 }
 
 }  // namespace
@@ -109,12 +113,18 @@ flotilla_status flotilla_submit_bulk(flotilla_kernel kernel, flotilla_shape shap
                                      flotilla_task_options const* options,
                                      flotilla_ticket* ticket) {
   return guarded_submit("flotilla_submit_bulk", ticket, [&] {
-    check_not_null(ticket, "ticket");
     held_kernel const& held = object(kernel);
     auto const given = arguments_of(arguments, count);
     check_items(items, given);
     flotilla::task_options converted;
     if (options != nullptr) { converted = options_of(*options); }
-    hand_out([&] { return submit_items(held, shape, given, items, converted); }, *ticket);
+    if (ticket == nullptr) { return submit_items(held, shape, given, items, converted, nullptr); }
+    hand_out(
+        [&] {
+          flotilla::ticket made;
+          submit_items(held, shape, given, items, converted, &made);
+          return made;
+        },
+        *ticket);
   });
 }

@@ -137,8 +137,8 @@ FLOTILLA_C_EXPORT flotilla_status flotilla_submit_launch(
  * ticket. The options apply to each item. Argument i of item k is the value at
  * `arguments[i].value` + k * `arguments[i].stride`, or the place as many bytes behind
  * `arguments[i].place`. The values are copied. The ticket is ready when all items have ended; without items, at once. If items fail,
- * the ticket reports FLOTILLA_BULK_FAILED with the smallest index.
- * @param ticket  Must not be null.
+ * the ticket reports FLOTILLA_BULK_FAILED with the smallest index; without a ticket, the first
+ * failure is printed.
  * @return FLOTILLA_BULK_FAILED  An item was refused. The items before it run. */
 FLOTILLA_C_EXPORT flotilla_status flotilla_submit_bulk(flotilla_kernel kernel, flotilla_shape shape,
                                                        flotilla_argument const* arguments,

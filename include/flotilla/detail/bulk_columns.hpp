@@ -29,12 +29,13 @@ struct bulk_column {
   std::uint32_t bytes;     ///< of a value
 };
 
-/// Submits `count` launches that differ from `common` only in the columns, with one ticket. The
-/// values are copied.
+/// Submits `count` launches that differ from `common` only in the columns, as one bulk. The values
+/// are copied.
+/// @param made  Receives the ticket. Null: the bulk is posted.
 /// @throws the exceptions of flotilla::bulk
-FLOTILLA_EXPORT ticket submit_columns(runtime& rt, launch const& common,
-                                      std::span<bulk_column const> columns, std::size_t count,
-                                      task_options const& options);
+FLOTILLA_EXPORT void submit_columns(runtime& rt, launch const& common,
+                                    std::span<bulk_column const> columns, std::size_t count,
+                                    task_options const& options, ticket* made);
 
 }  // namespace detail
 }  // namespace v0_1

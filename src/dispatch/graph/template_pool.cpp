@@ -39,8 +39,8 @@ graph_template& template_pool::take(request wanted, CUDA_KERNEL_NODE_PARAMS cons
   if (free.empty()) {
     graph_template::functions const functions{wanted.completion, entry_,
                                               wanted.waits_on_device ? spin_ : nullptr};
+    free.reserve(all_.size() + 1);  // so that give_back never allocates
     all_.push_back(std::make_unique<graph_template>(context_, shape, any, counter, functions));
-    free.reserve(all_.size());  // so that give_back never allocates
     return *all_.back();
   }
   graph_template& found = *free.back();

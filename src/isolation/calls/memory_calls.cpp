@@ -3,6 +3,7 @@
 // Device memory. The owner allocates it, and the worker maps whole blocks of it.
 #include <algorithm>
 
+#include "base/refusal.hpp"
 #include "isolation/calls/calls.hpp"
 #include "isolation/calls/forward.hpp"
 #include "isolation/calls/memory_use.hpp"
@@ -78,9 +79,13 @@ CUresult allocate(isolated_device& on, std::uint32_t context, CUdeviceptr* made,
     if (answer == CUDA_ERROR_OUT_OF_MEMORY && free_reached(on, true)) { continue; }
     if (answer != CUDA_SUCCESS) { return answer; }
     auto const& block = *on.memory().block_at(added);
-    descriptor const shared = on.memory().share(block);
-    answer = shared.valid() ? tell(on, control_message::kinds::map_memory, block, shared.get())
-                            : CUDA_ERROR_OPERATING_SYSTEM;
+    descriptor shared;
+    answer = on.memory().share(block, shared);
+    if (answer == CUDA_SUCCESS) {
+      answer = tell(on, control_message::kinds::map_memory, block, shared.get());
+    } else {
+      base::note_refusal(answer, "cuMemExportToShareableHandle failed on a block of device memory");
+    }
     if (answer != CUDA_SUCCESS) {
       on.memory().release_block(added, !unmap(on, block));
       return answer;

@@ -135,11 +135,12 @@ void device_memory::reuse_abandoned() noexcept {
   abandoned_.clear();
 }
 
-descriptor device_memory::share(block const& what) const {
+CUresult device_memory::share(block const& what, descriptor& made) const {
   int number = -1;
   CUresult const answer = base_.mem_export_to_shareable_handle(
       &number, what.handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
-  return answer == CUDA_SUCCESS ? descriptor{number} : descriptor{};
+  if (answer == CUDA_SUCCESS) { made = descriptor{number}; }
+  return answer;
 }
 
 device_memory::block const* device_memory::block_at(CUdeviceptr address) const {

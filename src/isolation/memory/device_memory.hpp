@@ -58,8 +58,8 @@ class device_memory {
   /// there is none.
   [[nodiscard]] CUdeviceptr placeholder();
 
-  /// Returns the descriptor with which another process can map the block.
-  [[nodiscard]] descriptor share(block const& what) const;
+  /// Makes the descriptor with which another process can map the block.
+  [[nodiscard]] CUresult share(block const& what, descriptor& made) const;
   [[nodiscard]] std::map<CUdeviceptr, block> const& blocks() const noexcept { return blocks_; }
   [[nodiscard]] block const* block_at(CUdeviceptr address) const;
   /// Finds the allocation that contains the address.

@@ -87,7 +87,9 @@ replica::plan replica::prepare(replicated const& from) const {
   for (auto const& [address, one] : from.memory.blocks()) {
     auto const known = blocks_.find(address);
     if (known != blocks_.end() && known->second.second == one.handle) { continue; }
-    made.map.push_back({address, one.bytes, one.handle, from.memory.share(one)});
+    descriptor memory;
+    CUresult const shared = from.memory.share(one, memory);
+    made.map.push_back({address, one.bytes, one.handle, std::move(memory), shared});
   }
   // Compare the blocks, not their addresses: another block may have the address of a freed one, and
   // then it has other pages.
@@ -124,6 +126,7 @@ std::string replica::apply_memory(plan const& todo) {
     blocks_.erase(address);
   }
   for (auto const& each : todo.map) {
+    if (each.shared != CUDA_SUCCESS) { return refusal("sharing device memory", each.shared); }
     CUresult const status = ask(kinds::map_memory, each.address, each.bytes, each.memory.get());
     if (status != CUDA_SUCCESS) { return refusal("mapping device memory", status); }
     blocks_[each.address] = {each.bytes, each.handle};

@@ -52,6 +52,7 @@ class replica {
       std::size_t bytes;
       CUmemGenericAllocationHandle handle;
       descriptor memory;
+      CUresult shared;  // whether there is a descriptor
     };
     std::vector<std::uint32_t> ended;
     std::vector<step> steps;

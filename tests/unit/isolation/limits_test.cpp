@@ -130,9 +130,24 @@ TEST_F(IsolationLimits, TheLimitOfThreadsEndsNothing) {
       set_limit(RLIMIT_NPROC, threads);
       std::string const why = use_device();
       std::fprintf(stderr, "%u: %s\n", threads, why.c_str());
-      if (threads == 1) {
-        EXPECT_THAT(why, AllOf(HasSubstr("pthread_create"), HasSubstr("ulimit -u, is 1")));
-      }
+      std::string const limit = "ulimit -u, is " + std::to_string(threads);
+      if (threads == 1) { EXPECT_THAT(why, HasSubstr("pthread_create")); }
+      if (!why.empty()) { EXPECT_THAT(why, HasSubstr(limit)); }
+    });
+  }
+}
+
+// regression: without memory for the stack of a thread, the error named other limits only
+TEST_F(IsolationLimits, TheLimitOfDataIsNamed) {
+  if (sanitized) { GTEST_SKIP() << "a sanitizer needs much data"; }
+  for (rlim_t const megabytes : {2, 5, 10, 20, 50}) {
+    FLOTILLA_EXPECT_IN_CHILD([megabytes] {
+      rlimit before{};
+      ASSERT_EQ(::getrlimit(RLIMIT_DATA, &before), 0);
+      set_limit(RLIMIT_DATA, megabytes << 20);
+      std::string const why = use_device();
+      set_limit(RLIMIT_DATA, before.rlim_cur);
+      EXPECT_THAT(why, HasSubstr("ulimit -d, is " + std::to_string(megabytes << 10)));
     });
   }
 }

@@ -12,18 +12,22 @@
 #include <utility>
 #include <vector>
 
+#include <flotilla/testing/fault_injection.hpp>
+
 #include "driver/cpu_devices.hpp"
 #include "isolation/forwarding.hpp"
 #include "isolation/owner/owner.hpp"
 #include "support/child.hpp"
 #include "support/contract_test.hpp"
 #include "support/eventually.hpp"
+#include "support/thrown.hpp"
 #include "unit/isolation/chain_over_devices.hpp"
 #include "unit/isolation/worker_pid.hpp"
 
 namespace flotilla::test {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 class Isolated : public ::testing::TestWithParam<int> {
@@ -56,6 +60,18 @@ TEST_P(Isolated, AFloodRunsEveryTaskOnce) {
   rt.wait_idle();
   EXPECT_EQ(words[0].read(), tasks);
   EXPECT_EQ(words[1].read(), tasks);
+}
+
+// regression: the error named another status, and not the call that was refused
+TEST_P(Isolated, TheCallThatSharesMemoryIsNamed) {
+  FLOTILLA_NEED_CPU_DRIVER();
+  runtime rt{options(1, GetParam())};
+  constexpr std::size_t bytes = std::size_t{256} << 20;
+  testing::fail_call("cuMemExportToShareableHandle", 1, driver_status::not_permitted);
+  EXPECT_THAT(thrown<driver_error>([&] { (void)rt.alloc<std::byte>(bytes); }),
+              AllOf(HasSubstr("cuMemExportToShareableHandle"), HasSubstr("NOT_PERMITTED")));
+  testing::clear_faults();
+  EXPECT_EQ(rt.alloc<std::byte>(bytes).size(), bytes);
 }
 
 // requirement: the order of a chain that alternates between two devices
