@@ -68,7 +68,7 @@ TEST_F(IsolationLimits, TheLimitOfFilesIsNamed) {
     ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
     set_limit(RLIMIT_FSIZE, rlim_t{10} << 30);
     EXPECT_THAT(use_device(), AllOf(HasSubstr("ftruncate"), HasSubstr("EFBIG"),
-                                    HasSubstr("ulimit -f, is 10485760")));
+                                    HasSubstr("(ulimit -f) is 10737418240 bytes")));
     set_limit(RLIMIT_FSIZE, before.rlim_cur);
     EXPECT_EQ(use_device(), "");
   });
@@ -108,7 +108,7 @@ TEST_F(IsolationLimits, TheLimitOfDescriptorsIsNamed) {
       }
       std::string const why = use_device();
       if (!why.empty()) { EXPECT_THAT(why, HasSubstr("EMFILE")) << left; }
-      if (left == 0) { EXPECT_THAT(why, HasSubstr("ulimit -n, is 200")); }
+      if (left == 0) { EXPECT_THAT(why, HasSubstr("(ulimit -n) is 200")); }
       for (int const each : all) { ::close(each); }
       EXPECT_EQ(use_device(), "") << left;
     });
@@ -130,7 +130,7 @@ TEST_F(IsolationLimits, TheLimitOfThreadsEndsNothing) {
       set_limit(RLIMIT_NPROC, threads);
       std::string const why = use_device();
       std::fprintf(stderr, "%u: %s\n", threads, why.c_str());
-      std::string const limit = "ulimit -u, is " + std::to_string(threads);
+      std::string const limit = "(ulimit -u) is " + std::to_string(threads);
       if (threads == 1) { EXPECT_THAT(why, HasSubstr("pthread_create")); }
       if (!why.empty()) { EXPECT_THAT(why, HasSubstr(limit)); }
     });
@@ -147,7 +147,7 @@ TEST_F(IsolationLimits, TheLimitOfDataIsNamed) {
       set_limit(RLIMIT_DATA, megabytes << 20);
       std::string const why = use_device();
       set_limit(RLIMIT_DATA, before.rlim_cur);
-      EXPECT_THAT(why, HasSubstr("ulimit -d, is " + std::to_string(megabytes << 10)));
+      EXPECT_THAT(why, HasSubstr("(ulimit -d) is " + std::to_string(megabytes << 20)));
     });
   }
 }
