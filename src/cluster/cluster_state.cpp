@@ -127,7 +127,7 @@ void cluster_state::fail(std::string_view why) noexcept {
     std::string const text = name_of(rank()) + " has failed: " + std::string{why};
     network_.state().fail(rank(), text);
   } catch (std::bad_alloc const&) { network_.state().fail(rank(), "a rank has failed"); }
-  polled_.poll();  // tells the other ranks
+  network_.poll();  // tells the other ranks; see finish
 }
 
 void cluster_state::check_not_excluding(char const* call) {
@@ -186,7 +186,10 @@ void cluster_state::wait_idle() {
 void cluster_state::finish() {
   check_not_excluding("finish");
   check();  // after a failure, tasks may wait for messages that never come
-  if (has_finished_.exchange(true)) { return; }
+  if (has_finished_.exchange(true)) {
+    if (!has_told_end_) { runtime_.wait_idle(); }  // another thread has not finished yet
+    return;
+  }
   try {
     runtime_.wait_idle();
     network_.tell_end(record_kind::done);
@@ -194,7 +197,10 @@ void cluster_state::finish() {
     has_finished_ = false;  // the other ranks were not told, so a later call must do it
     throw;
   }
-  polled_.poll();
+  has_told_end_ = true;
+  // Not through the pollers: while their thread polls, they do nothing, and that thread may be one
+  // that must not use the transport.
+  network_.poll();
 }
 
 void cluster_state::wait_for_ranks() {

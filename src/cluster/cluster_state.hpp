@@ -75,6 +75,7 @@ class cluster_state {
   bool is_waiting_idle_ = false;   // whether the last of them has not ended; guarded by idle_mutex_
   std::uint32_t told_rounds_ = 0;  // of this one; guarded by idle_mutex_
   std::atomic<bool> has_finished_{false};
+  std::atomic<bool> has_told_end_{false};
   bool has_waited_for_ranks_ = false;  // only the thread that ends the cluster uses it
 };
 

@@ -194,6 +194,7 @@ bool network::is_over() {
   std::lock_guard const lock{lease_};
   if (port_.is_broken()) { return true; }
   if (open_.load(std::memory_order_acquire) != 0) { return false; }
+  if (!has_told_done_ && !has_told_failure_) { return false; }    // this rank has not ended
   if (state_.has_failed() && !has_failed_all_) { return false; }  // the others were not told
   for (int peer = 0; peer < ranks(); ++peer) {
     if (peer == rank()) { continue; }

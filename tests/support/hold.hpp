@@ -5,7 +5,11 @@
 // sleeping.
 
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <cstdint>
+#include <mutex>
+#include <stop_token>
 #include <thread>
 
 #include <flotilla/memory/device_buffer.hpp>
@@ -44,6 +48,28 @@ class held_word {
 
  private:
   host_buffer<std::uint32_t> mutable words_;  // mutable, because kernels write to the words
+};
+
+/// Releases a word after `limit` unless it is destroyed before. So a thread that waits for the held
+/// kernel, and must not, goes on, and the test can fail.
+class release_after {
+ public:
+  release_after(held_word& word, std::chrono::seconds limit)
+      : thread_{[this, &word, limit](std::stop_token stop) {
+          std::unique_lock lock{mutex_};
+          if (stopped_.wait_for(lock, stop, limit, [] { return false; }) || stop.stop_requested()) {
+            return;
+          }
+          is_late_.store(true);
+          word.release();
+        }} {}
+  [[nodiscard]] bool is_late() const noexcept { return is_late_.load(); }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable_any stopped_;
+  std::atomic<bool> is_late_{false};
+  std::jthread thread_;  // last, because it uses the other members
 };
 
 /// Blocks threads in `wait` until another thread calls `open`. Cannot be closed again.

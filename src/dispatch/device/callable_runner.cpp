@@ -153,11 +153,16 @@ std::exception_ptr callable_runner::call(slot_address task, lane const& lane,
   clock::time_point const begun = clock::now();
   running_since_.store(begun.time_since_epoch().count(), std::memory_order_seq_cst);
   parts_.shared.bell.note_callable();
+  parts_.shared.on_host.begin_callable(parts_.lanes.device(), task);
+  if (parts_.shared.faults.is_poisoned()) {
+    invoked.thrown = parts_.shared.faults.failure_of_all()->error;  // perhaps nobody waits any more
+  }
   // Isolate the callable: if user code waits inside oneTBB, oneTBB must not run a worker of
   // flotilla on this thread.
   base::isolated(
       [](void* argument) {
         auto& call = *static_cast<invocation*>(argument);
+        if (call.thrown != nullptr) { return; }
         try {
           call.function(call.context);
         } catch (...) { call.thrown = std::current_exception(); }
@@ -167,6 +172,7 @@ std::exception_ptr callable_runner::call(slot_address task, lane const& lane,
   if (is_early && !was_stream_asked(invoked.context)) { report_early(task); }
   one.holds_callable = false;
   std::destroy_at(&held_in<callable>(one));  // runs user destructors, so call `restore` afterwards
+  parts_.shared.on_host.end_callable(parts_.lanes.device());
   running_since_.store(0, std::memory_order_release);
   parts_.shared.slow_calls.note_callable(clock::now() - begun,
                                          [&] { return parts_.reporter.describe(task); });

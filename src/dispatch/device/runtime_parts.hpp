@@ -22,6 +22,7 @@
 #include "dispatch/ordering/bulk_table.hpp"
 #include "dispatch/ordering/continuation_table.hpp"
 #include "dispatch/ordering/dependencies.hpp"
+#include "dispatch/ordering/host_work.hpp"
 #include "dispatch/ordering/pollers.hpp"
 #include "dispatch/ordering/task_end.hpp"
 #include "dispatch/queue/doorbell.hpp"
@@ -87,6 +88,7 @@ struct runtime_parts {
   replay_turns& turns;
   dependencies& order;
   host_tasks& hosts;
+  host_work& on_host;
   continuation_table& continuations;
   bulk_table& bulks;
   chunk_memories& chunks;

@@ -41,7 +41,7 @@ void staged_copies::add(slot_address task, detail::memory_command const& what,
 }
 
 bool staged_copies::progress(stop_predicate const& stop) {
-  if (copies_.empty()) { return false; }
+  if (copies_.empty() || parts_.shared.faults.is_poisoned()) { return false; }
   yielded_ = !yielded_ && unnumbered_ == nullptr && is_device_wanted(parts_);
   // Another thread that wants the lease gets the lease now. If no thread wants the lease, the next
   // pass takes the new work.
@@ -63,6 +63,7 @@ bool staged_copies::write_number() {
 
 bool staged_copies::share(stop_predicate const& stop) noexcept {
   // On a poisoned driver every task counts as ended, so its memory may be gone.
+  host_work::copying const here{parts_.shared.on_host};
   bool copied = false;
   while (!parts_.shared.faults.is_poisoned() &&
          // relaxed: shared_copy orders the accesses, and an old index only finds nothing to claim
@@ -92,8 +93,9 @@ void staged_copies::begin(piece& one, detail::memory_command const& what,
 
 bool staged_copies::continue_on_host(stop_predicate const& stop) {
   shared_copy& last = ring_[begun_last_.load(std::memory_order_relaxed)].on_host;
+  host_work::copying const here{parts_.shared.on_host};
   bool copied = false;
-  while (last.copy_step()) {
+  while (!parts_.shared.faults.is_poisoned() && last.copy_step()) {
     copied = true;
     if (is_device_wanted(parts_) || (stop && stop())) { return true; }
   }

@@ -41,8 +41,10 @@ bool slow_waits::is_due(wait& one) noexcept {
   clock::duration const age = clock::now() - one.begun;
   clock::duration::rep limit = limit_.load(std::memory_order_relaxed);
   if (age.count() <= (one.is_end ? first_limit_.count() : limit)) { return false; }
+  // If another thread has reported its wait meanwhile, this one is reported after the new limit.
+  if (!one.is_end && !limit_.compare_exchange_strong(limit, age.count() * 2)) { return false; }
   one.is_reported = true;
-  return one.is_end || limit_.compare_exchange_strong(limit, age.count() * 2);
+  return true;
 }
 
 void slow_waits::report(wait const& one) const noexcept {

@@ -7,12 +7,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 #include <flotilla/detail/memory_command.hpp>
 
-#include "context/context_handle.hpp"
-#include "dispatch/lane/registered_slabs.hpp"
+#include "dispatch/grid/piece_memory.hpp"
 
 namespace flotilla::dispatch {
 
@@ -28,22 +26,23 @@ class near_records {
   /// What the node costs the device: its launch, and the time until its loads have arrived.
   static constexpr std::uint32_t cost_ns = 3500;
 
-  explicit near_records(context::context_handle const& context) noexcept : context_(context) {}
+  explicit near_records(context::context_handle const& context) noexcept : memory_(context) {}
 
   /// @param copy  the kernel that copies (see builtin_functions). Null: there are no copies.
   void create(CUfunction copy, CUstream memory_stream) noexcept {
     copy_ = copy;
-    memory_stream_ = memory_stream;
+    memory_.create(memory_stream);
   }
-  void destroy() noexcept;
+  void destroy() noexcept { memory_.destroy(); }
 
   /// Returns whether grids with so many blocks should read copies of so many records.
   [[nodiscard]] bool gains(std::uint64_t blocks, std::uint64_t records) const noexcept {
     return copy_ != nullptr && blocks >= records + min_repeated_reads;
   }
-  /// Returns the memory for the copy of a piece, or 0 if there is none. The memory is as large as
-  /// the piece, and belongs to the piece until `destroy`. The first call for a piece allocates it.
-  [[nodiscard]] CUdeviceptr of(registered_slabs::piece const& piece) noexcept;
+  /// Returns the memory for the copy of a piece, or 0 if there is none yet (see piece_memory).
+  [[nodiscard]] CUdeviceptr of(registered_slabs::piece const& piece) noexcept {
+    return memory_.of(piece, piece.bytes);
+  }
 
   /// A kernel node that copies. The parameters are valid as long as the object exists.
   class copy_node {
@@ -63,15 +62,9 @@ class near_records {
  private:
   // Fewer reads over the bus than this cost less than the node.
   static constexpr std::uint64_t min_repeated_reads = 768;
-  struct copy_of_piece {
-    std::byte const* host;
-    CUdeviceptr memory;
-  };
 
-  context::context_handle const& context_;
+  piece_memory memory_;
   CUfunction copy_ = nullptr;
-  CUstream memory_stream_ = nullptr;
-  std::vector<copy_of_piece> all_;
 };
 
 }  // namespace flotilla::dispatch

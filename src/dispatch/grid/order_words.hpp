@@ -13,9 +13,8 @@
 
 #include <flotilla/detail/ordered_twin.hpp>
 
-#include "context/context_handle.hpp"
+#include "dispatch/grid/piece_memory.hpp"
 #include "dispatch/lane/lane.hpp"
-#include "dispatch/lane/registered_slabs.hpp"
 
 namespace flotilla::dispatch {
 
@@ -29,8 +28,7 @@ class order_words {
  public:
   /// The words that belong to a piece of records, as they are after the last launch.
   struct words {
-    std::byte const* host;  // of the piece
-    CUdeviceptr memory;     // detail::twin_words, with a word for each of lane::max_tasks records
+    CUdeviceptr memory;  // detail::twin_words, with a word for each of lane::max_tasks records
     std::uint32_t next_ticket = 0;
     std::array<std::uint32_t, detail::twin_words::max_waves> waves{};
     std::array<std::uint32_t, lane::max_tasks> launches{};
@@ -41,21 +39,19 @@ class order_words {
     }
   };
 
-  explicit order_words(context::context_handle const& context) noexcept : context_(context) {}
+  explicit order_words(context::context_handle const& context) noexcept : memory_(context) {}
 
-  void create(CUstream memory_stream) noexcept { memory_stream_ = memory_stream; }
+  void create(CUstream memory_stream) noexcept { memory_.create(memory_stream); }
   void destroy() noexcept;
 
-  /// Returns the words of a piece, or null if there are none. The first call for a piece allocates
-  /// memory of the device.
+  /// Returns the words of a piece, or null if there are none yet (see piece_memory).
   [[nodiscard]] words* of(registered_slabs::piece const& piece) noexcept;
 
  private:
   static constexpr std::size_t bytes =
       detail::twin_words_header_bytes + lane::max_tasks * sizeof(std::uint32_t);
 
-  context::context_handle const& context_;
-  CUstream memory_stream_ = nullptr;
+  piece_memory memory_;
   std::vector<std::unique_ptr<words>> all_;
 };
 

@@ -40,6 +40,13 @@ class host_tasks {
     auto const found = open_.find(task);
     if (found != open_.end() && found->second.number == number) { open_.erase(found); }
   }
+  /// The function of the open task in this slot begins unless the runtime is poisoned. Look at the
+  /// poison after this call.
+  void begin(slot_address task) noexcept {
+    std::lock_guard const lock{mutex_};
+    auto const found = open_.find(task);
+    if (found != open_.end()) { found->second.runs_always = true; }
+  }
   /// Returns whether the function of the open task in this slot must still run, or runs, although
   /// the runtime may be poisoned.
   [[nodiscard]] bool must_run(slot_address task) const {

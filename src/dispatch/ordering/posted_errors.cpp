@@ -3,6 +3,7 @@
 #include "dispatch/ordering/posted_errors.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <new>
 #include <string>
 #include <utility>
@@ -84,19 +85,36 @@ void posted_errors::print_counts() noexcept {
   }
 }
 
+void posted_errors::look_again() noexcept {
+  poison found = poison::searched;
+  if (poison_.compare_exchange_strong(found, poison::unknown, std::memory_order_relaxed)) {
+    bell_.ring_for_continuations();
+  }
+}
+
 void posted_errors::report_poison(std::shared_ptr<failure const> const& why,
                                   bool is_bulk_open) noexcept {
   // The runtime must not end before the report is due, although awaits_poison returns false from
   // here on.
   continuation_table::use const here{*table_};
-  // release: pairs with the acquire in awaits_poison, so that whoever sees the flag sees the use
-  if (poison_reported_.exchange(true, std::memory_order_release)) { return; }
+  poison found = poison::unknown;
+  // release: pairs with the acquire in awaits_poison, so that whoever sees the state sees the use
+  if (!poison_.compare_exchange_strong(found, poison::searched, std::memory_order_release,
+                                       std::memory_order_relaxed)) {
+    return;
+  }
+  // Either the search below sees a task, or the thread that posts it sees the state (note_open).
+  std::atomic_thread_fence(std::memory_order_seq_cst);
   bool is_any_open = is_bulk_open;
   tasks_.for_each_open([&](slot_address task) {
     is_any_open |= tasks_.at(task).posted.load(std::memory_order_relaxed);
     return !is_any_open;
   });
-  if (is_any_open) { report(why); }
+  if (!is_any_open) { return; }
+  // A thread that has posted a task meanwhile has perhaps set the state back. Another thread then
+  // reports nothing more.
+  if (poison_.exchange(poison::reported, std::memory_order_relaxed) == poison::reported) { return; }
+  report(why);
 }
 
 }  // namespace flotilla::dispatch

@@ -38,6 +38,11 @@ class posted_errors {
       expected_.store(true, std::memory_order_relaxed);  // relaxed: only awaits_poison reads it
     }
   }
+  /// Notes that a posted task is open. Call it after the submitting thread has announced the task,
+  /// which has a seq_cst fence.
+  void note_open() noexcept {
+    if (poison_.load(std::memory_order_relaxed) != poison::unknown) [[unlikely]] { look_again(); }
+  }
   /// Reports the error of a posted task. If there is no memory for the continuation, prints the
   /// error on stderr.
   void report(std::shared_ptr<failure const> const& why) noexcept;
@@ -48,14 +53,22 @@ class posted_errors {
   /// Returns whether `report_poison` must be called when the runtime is poisoned.
   [[nodiscard]] bool awaits_poison() const noexcept {
     return expected_.load(std::memory_order_relaxed) &&
-           !poison_reported_.load(std::memory_order_acquire);
+           poison_.load(std::memory_order_acquire) == poison::unknown;
   }
-  /// Reports `why` if a posted task is open. Only the first call has an effect. The runtime does
+  /// Reports `why` if a posted task is open. Only the first report has an effect. The runtime does
   /// not end meanwhile. Call it on a poisoned runtime, where open tasks do not end one by one.
   /// @param is_bulk_open  Whether a bulk without a ticket is open. Its items are not posted tasks.
   void report_poison(std::shared_ptr<failure const> const& why, bool is_bulk_open) noexcept;
 
  private:
+  /// What is known of the error of a poisoned runtime.
+  enum class poison : unsigned char {
+    unknown,   // perhaps it must be reported
+    searched,  // a thread looks for open posted tasks, or has found none
+    reported
+  };
+  /// A task was posted while a thread looked for open posted tasks, or later.
+  void look_again() noexcept;
   /// An error that was printed.
   struct printed {
     std::shared_ptr<failure const> first;  // keeps its address from another failure
@@ -68,8 +81,8 @@ class posted_errors {
   task_table const& tasks_;
   std::shared_ptr<continuation_table> const table_;
   doorbell const& bell_;
-  std::atomic<bool> expected_{false};         // set by submitting threads
-  std::atomic<bool> poison_reported_{false};  // set by the first call of report_poison
+  std::atomic<bool> expected_{false};  // set by submitting threads
+  std::atomic<poison> poison_{poison::unknown};
   std::mutex printing_;
   std::vector<printed> printed_;  // guarded by printing_
 };

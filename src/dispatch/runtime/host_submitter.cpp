@@ -97,8 +97,9 @@ class host_submitter::call final : public detail::continuation {
     if (what_->takes_errors()) {
       ahead = failure_ahead(shared_, task_);
       if (ahead == nullptr) { ahead = failure_of_all(shared_); }
-    } else if (auto why = refusal_of(shared_, task_)) {
-      return why;
+    } else {
+      shared_.hosts.begin(task_);
+      if (auto why = refusal_of(shared_, task_)) { return why; }
     }
     if (shared_.trace.active()) [[unlikely]] { shared_.trace.note_begin(task_); }
     try {

@@ -50,8 +50,7 @@ void wait_for_streams(device_driver& driver) {
 
 bool memory::wait_for_given_up_memory() const {
   // Inside a host task or callable, the wait would wait for this task too.
-  if (shared_.reclaimer.empty() || callable_frame::innermost(shared_.id) != nullptr ||
-      shared_.continuations.inside()) {
+  if (callable_frame::innermost(shared_.id) != nullptr || shared_.continuations.inside()) {
     return false;
   }
   slow_waits::wait age{.what = "an allocation that waits for free memory", .begun = {}};
@@ -71,15 +70,18 @@ std::uintptr_t memory::allocate(unsigned device, std::size_t bytes) const {
   CUdeviceptr address = 0;
   CUresult answer = CUDA_SUCCESS;
   std::string found;  // if there is not enough memory: how it is used
+  bool may_find_more = false;
   auto const attempt = [&](device_driver& driver) {
     found.clear();
     driver.free_unused(deferred_free::blocking::avoided);
+    // Before the attempt, and with the lease: another thread may free memory right after it.
+    may_find_more = !shared_.reclaimer.empty();
     answer = driver.memory().allocate(bytes, address);
     throw_if_lost(device, answer, "cuMemAllocAsync");
     if (answer == CUDA_ERROR_OUT_OF_MEMORY) { found = use_of(driver); }
   };
   operations_.run(device, attempt);
-  if (answer == CUDA_ERROR_OUT_OF_MEMORY && wait_for_given_up_memory()) {
+  if (answer == CUDA_ERROR_OUT_OF_MEMORY && may_find_more && wait_for_given_up_memory()) {
     operations_.run(device, attempt);
   }
   shared_.faults.note(answer, device);
@@ -95,16 +97,18 @@ std::uintptr_t memory::allocate_host(std::size_t bytes) const {
   void* address = nullptr;
   CUresult answer = CUDA_SUCCESS;
   unsigned const device = operations_.usable_instead_of(shared_.host_device);
+  bool may_find_more = false;
   auto const attempt = [&](deferred_free::blocking blocking) {
     operations_.run(device, [&](device_driver& driver) {
       driver.free_unused(blocking);
+      may_find_more = !shared_.reclaimer.empty();  // as in `allocate`
       answer = driver.context().api().mem_host_alloc(
           &address, bytes, CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP);
       throw_if_lost(device, answer, "cuMemHostAlloc");
     });
   };
   attempt(deferred_free::blocking::avoided);
-  if (answer == CUDA_ERROR_OUT_OF_MEMORY && wait_for_given_up_memory()) {
+  if (answer == CUDA_ERROR_OUT_OF_MEMORY && may_find_more && wait_for_given_up_memory()) {
     attempt(deferred_free::blocking::allowed);
   }
   shared_.faults.note(answer, device);

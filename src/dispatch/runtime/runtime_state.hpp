@@ -114,6 +114,7 @@ class runtime_state final : public detail::runtime_impl {
   recorded_parts recordings_;
   replay_turns turns_;
   host_tasks hosts_;
+  host_work host_work_;
   dependencies order_;
   // Shared, because jobs of an executor may outlive the runtime.
   std::shared_ptr<continuation_table> const table_;

@@ -173,6 +173,9 @@ template <class What, class Options, class Source>
   if constexpr (std::is_same_v<What, chunk_of_items const>) { inbox.expect_chunks(); }
   inbox.push(address);
   to.announce();
+  if constexpr (!is_item) {
+    if (ticket == nullptr) { posted_.note_open(); }
+  }
   return true;
 }
 

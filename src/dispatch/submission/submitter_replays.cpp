@@ -36,6 +36,7 @@ void submitter::publish(slot_address slot, unsigned device) const {
   place const& to = places_[device];
   places_.inbox_to(to, tasks_.at(slot).level).push(slot);
   to.announce();
+  if (tasks_.at(slot).posted.load(std::memory_order_relaxed)) { posted_.note_open(); }
 }
 
 }  // namespace flotilla::dispatch

@@ -14,9 +14,10 @@ bool continuation_runner::run() const {
   continuation_table& table = shared_.continuations;
   bool const made_due = table.watching() && shared_.faults.is_poisoned();
   if (made_due) {
-    // A host task whose function runs even now ends by itself, and others run after it.
+    // A host task whose function runs even now ends by itself, and others run after it. A callable
+    // that runs may use what its continuation destroys.
     auto const ends_later = [this](continuation_table::key const& task) {
-      return shared_.hosts.must_run(task.slot);
+      return shared_.hosts.must_run(task.slot) || shared_.on_host.uses(task.slot);
     };
     table.end_all(ends_later, [this](continuation_table::key const& task) {
       task_id id;

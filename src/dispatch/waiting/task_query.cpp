@@ -42,8 +42,9 @@ bool task_query::has_ended(task_id const& id) const noexcept {
   // Check again: `end` may belong to a later task in the same slot. In that case this task has
   // ended.
   if (is_gone()) { return true; }
-  // A function that takes errors runs even then, and may use what the waiting thread owns.
-  return shared_.faults.is_poisoned() && !shared_.hosts.must_run(id.slot);
+  // A function that runs even then, or has begun, may use what the waiting thread owns.
+  return shared_.faults.is_poisoned() && !shared_.hosts.must_run(id.slot) &&
+         !shared_.on_host.uses(id.slot);
 }
 
 bool task_query::cancel(task_id const& id) const {

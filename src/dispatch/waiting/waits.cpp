@@ -107,7 +107,7 @@ void any_wait::idle(backoff& state, waiter::deadline until) const {
 
 bool idle_wait::done() noexcept {
   runtime_parts const& shared = waiter_.with().shared;
-  if (shared.faults.is_poisoned()) { return true; }
+  if (shared.faults.is_poisoned()) { return !shared.on_host.any(); }
   // A search reads all slots. So search again only after the task that the last search found has
   // ended.
   if (!open_ || !shared.tasks.is_open_since(*open_, epoch_)) {

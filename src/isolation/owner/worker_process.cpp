@@ -30,8 +30,10 @@ namespace {
 int open_process(pid_t pid) { return static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)); }
 /// Kills a process that is not reaped yet.
 void kill_process(int pidfd, pid_t pid) {
-  // A filter of system calls may know only the older call.
-  if (::syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, nullptr, 0) != 0) { ::kill(pid, SIGKILL); }
+  if (::syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, nullptr, 0) == 0) { return; }
+  // A filter of system calls may know only the older call. If the process has been reaped (ESRCH),
+  // the system may have given its number to another one.
+  if (errno == ENOSYS || errno == EPERM) { ::kill(pid, SIGKILL); }
 }
 
 /// Copies a descriptor to a number above those that the worker inherits, so that none of the copies
@@ -193,7 +195,7 @@ void worker_process::lose(int status, std::string_view reason) noexcept {
     // Only once: a successor may serve the device by the time of a second call.
     bool const is_first = lost_.compare_exchange_strong(none, status);
     if (is_first && device_ != nullptr) { device_->store(status); }
-    if (!has_ended_ && pidfd_.valid()) { kill_process(pidfd_.get(), pid_); }
+    if (!is_reaped_ && pidfd_.valid()) { kill_process(pidfd_.get(), pid_); }
   }
   if (channels_.data() == nullptr) { return; }
   for (std::size_t i = 0; i < channels_per_worker; ++i) { wake(at(static_cast<int>(i)).answered); }
@@ -201,7 +203,7 @@ void worker_process::lose(int status, std::string_view reason) noexcept {
 
 void worker_process::crash() noexcept {
   std::lock_guard const lock{mutex_};
-  if (!has_ended_ && pidfd_.valid()) { kill_process(pidfd_.get(), pid_); }
+  if (!is_reaped_ && pidfd_.valid()) { kill_process(pidfd_.get(), pid_); }
 }
 
 void worker_process::report_fault(int status, std::string_view reason) noexcept {
@@ -241,6 +243,10 @@ bool worker_process::reap(int flags) noexcept {
                   about.si_code == CLD_EXITED ? "its worker process ended with exit status %d"
                                               : "its worker process was killed by signal %d",
                   about.si_status);
+  }
+  {
+    std::lock_guard const lock{mutex_};
+    is_reaped_ = true;  // first: nothing may be sent to the number of the process any more
   }
   lose(CUDA_ERROR_LAUNCH_FAILED, how);
   std::lock_guard const lock{mutex_};

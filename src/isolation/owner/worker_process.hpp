@@ -95,7 +95,8 @@ class worker_process {
   std::condition_variable ended_;
   std::uint32_t taken_ = 0;   // a bit for each channel; guarded by mutex_
   std::uint32_t opened_ = 0;  // the same, for channels that the worker serves; guarded by mutex_
-  bool has_ended_ = false;    // guarded by mutex_
+  bool is_reaped_ = false;  // guarded by mutex_; the system may give its number to another process
+  bool has_ended_ = false;  // guarded by mutex_
   // A copy, which needs no memory of the heap: a worker can also be lost when there is none.
   std::array<char, 400> reason_{};      // guarded by mutex_
   std::atomic<int>* device_ = nullptr;  // guarded by mutex_

@@ -68,7 +68,9 @@ TEST_P(Isolated, TheCallThatSharesMemoryIsNamed) {
   runtime rt{options(1, GetParam())};
   constexpr std::size_t bytes = std::size_t{256} << 20;
   testing::fail_call("cuMemExportToShareableHandle", 1, driver_status::not_permitted);
-  EXPECT_THAT(thrown<driver_error>([&] { (device_buffer<std::byte>{rt, device_ordinal{0}, bytes}); }),
+  EXPECT_THAT(thrown<driver_error>([&] {
+                (device_buffer<std::byte>{rt, device_ordinal{0}, bytes});
+              }),
               AllOf(HasSubstr("cuMemExportToShareableHandle"), HasSubstr("NOT_PERMITTED")));
   testing::clear_faults();
   EXPECT_EQ((device_buffer<std::byte>{rt, device_ordinal{0}, bytes}.size()), bytes);

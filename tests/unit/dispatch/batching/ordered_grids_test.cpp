@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
-#include <cstdlib>
 #include <random>
 #include <string>
 #include <utility>
@@ -165,15 +164,17 @@ TEST_F(OrderedGrids, EachStepEndsAsSoonAsItCan) {
     runtime rt = make(use_of(ordered));
     test_program const program{rt};
     host_buffer<std::uint32_t> words{rt, 2};
-    words[0] = 0;
-    words[1] = 1;  // these launches end at once
+    words[0] = 0, words[1] = 1;  // these launches end at once
     auto const launch_of = [&](std::uint32_t* of) { return program.hold.with_shape({1}, {1})(of); };
-    for (int i = 0; i < 40; ++i) { rt.submit(launch_of(words.data())).wait(); }
+    for (int i = 0; i < 40; ++i) {  // during the first steps, the device makes the words
+      ticket const one = rt.submit(launch_of(words.data()));
+      rt.submit(launch_of(words.data()), {.after = {one}}).wait();
+    }
     std::uint64_t const before = rt.counters(device).batches;
     host_buffer<std::uint32_t> held{rt, 2};
     held[0] = held[1] = 0;
-    ticket const begin = rt.submit(launch_of(words.data()));
-    ticket const beside = rt.submit(launch_of(words.data()));
+    ticket const begin = rt.submit(launch_of(words.data())),
+                 beside = rt.submit(launch_of(words.data()));
     ticket const second = rt.submit(launch_of(words.data()), {.after = {begin, beside}});
     ticket const third = rt.submit(launch_of(held.data()), {.after = {second, begin}});
     ticket const last = rt.submit(launch_of(words.data()), {.after = {third, second}});
@@ -182,8 +183,7 @@ TEST_F(OrderedGrids, EachStepEndsAsSoonAsItCan) {
     if (ordered) {
       EXPECT_TRUE(pumping(rt, [&] { return begin.ready() && beside.ready() && second.ready(); }));
     }
-    EXPECT_FALSE(third.ready());
-    EXPECT_FALSE(last.ready());
+    EXPECT_FALSE(third.ready() || last.ready());
     std::atomic_ref{held[1]}.store(1, std::memory_order_release);
     last.wait();
     EXPECT_TRUE(third.ready());

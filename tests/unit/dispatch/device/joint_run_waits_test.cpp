@@ -63,5 +63,23 @@ TEST_F(JointRun, AWaitForARefusedTaskStopsNothing) {
   beside.wait();
 }
 
+// regression: before its first run, the thread that drove the devices waited until a busy device
+// had cleared the words of the run
+TEST_F(JointRun, ABusyDeviceHoldsUpNoThread) {
+  rows grid{8};
+  held_word held{grid.rt};
+  ticket const busy = grid.rt.submit(held.launch_of(grid.program), {.device = device_ordinal{1}});
+  ASSERT_TRUE(pumping(grid.rt, [&] { return held.started(); }));
+  {
+    release_after const limit{held, std::chrono::seconds{10}};
+    grid.submit(6, 2);
+    EXPECT_TRUE(pumping(grid.rt, [&] { return grid.tickets[0][0].ready(); }));
+    EXPECT_FALSE(limit.is_late());
+  }
+  held.release();
+  EXPECT_TRUE(grid.finish());
+  EXPECT_EQ(grid.last_row(), grid.expected());
+}
+
 }  // namespace
 }  // namespace flotilla::test

@@ -77,5 +77,28 @@ TEST_F(NearRecords, StepsKeepTheirOrder) {
   EXPECT_EQ(found, std::vector<std::uint32_t>(width, 20 * 40));
 }
 
+// regression: the thread that drove the device waited until the busy device had made the memory of
+// the copies
+TEST_F(NearRecords, ABusyDeviceHoldsUpNoThread) {
+  runtime rt = make();
+  test_program const program{rt};
+  add_up(rt, program, 1);  // the kernel is measured now
+  device_buffer<std::uint32_t> sums{rt, device, 100};
+  rt.submit(sums.fill(0)).wait();
+  held_word held{rt};
+  ticket const busy = rt.submit(held.launch_of(program));
+  ASSERT_TRUE(pumping(rt, [&] { return held.started(); }));
+  {
+    release_after const limit{held, std::chrono::seconds{10}};
+    for (unsigned i = 0; i < 100; ++i) {
+      rt.post(program.add.with_shape({32}, {1})(sums.subspan(i, 1), 1u));
+    }
+    for (int i = 0; i < 10; ++i) { static_cast<void>(rt.pump()); }
+    EXPECT_FALSE(limit.is_late());
+  }
+  held.release();
+  rt.wait_idle();
+}
+
 }  // namespace
 }  // namespace flotilla::test

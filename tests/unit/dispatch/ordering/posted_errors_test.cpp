@@ -77,6 +77,20 @@ TEST_F(PostedErrors, ReportOnceIfABulkIsOpen) {
   EXPECT_EQ(handled(), 1);
 }
 
+// regression: a task that was posted while the poison was reported ended without a report
+TEST_F(PostedErrors, ReportATaskThatIsPostedLate) {
+  errors_.expect();
+  errors_.report_poison(why_, false);
+  EXPECT_FALSE(errors_.awaits_poison());
+  open(true);
+  errors_.note_open();
+  EXPECT_TRUE(errors_.awaits_poison());
+  errors_.report_poison(why_, false);
+  EXPECT_EQ(handled(), 1);
+  errors_.note_open();
+  EXPECT_FALSE(errors_.awaits_poison()) << "one report is enough";
+}
+
 // requirement: the runtime does not end while a thread reports that it is poisoned
 TEST_F(PostedErrors, KeepTheRuntimeDuringTheReport) {
   posted_errors printed{nullptr, tasks_, table_, bell_};
