@@ -21,17 +21,22 @@ using clock = std::chrono::steady_clock;
 // The thread sleeps until the next deadline. This bounds the sleep while there is none.
 constexpr std::chrono::minutes max_sleep{10};
 
-// The threads of the program that are in a stop callback of any runtime. Such a thread may end the
-// last task of a runtime, so the runtime must not be deleted before the thread has left.
-std::atomic<int> in_stop_callbacks{0};
+// The threads of the program that end a cancelled task of any runtime, or are in a stop callback.
+// Such a thread may end the last task of a runtime, so the runtime must not be deleted before the
+// thread has left.
+std::atomic<int> cancelling_threads{0};
 
-class in_stop_callback {
+class cancelling {
  public:
-  in_stop_callback() noexcept { in_stop_callbacks.fetch_add(1, std::memory_order_relaxed); }
+  // Before the thread looks at the poison: the end of a poisoned runtime waits for no task.
+  cancelling() noexcept {
+    cancelling_threads.fetch_add(1, std::memory_order_relaxed);
+    std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with that in overdue_tasks::stop
+  }
   // release: pairs with the acquire in overdue_tasks::stop
-  ~in_stop_callback() { in_stop_callbacks.fetch_sub(1, std::memory_order_release); }
-  in_stop_callback(in_stop_callback const&) = delete;
-  in_stop_callback& operator=(in_stop_callback const&) = delete;
+  ~cancelling() { cancelling_threads.fetch_sub(1, std::memory_order_release); }
+  cancelling(cancelling const&) = delete;
+  cancelling& operator=(cancelling const&) = delete;
 };
 
 }  // namespace
@@ -64,7 +69,8 @@ void overdue_tasks::start_thread_now() noexcept {
 }
 
 void overdue_tasks::stop() noexcept {
-  while (in_stop_callbacks.load(std::memory_order_acquire) != 0) { std::this_thread::yield(); }
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  while (cancelling_threads.load(std::memory_order_acquire) != 0) { std::this_thread::yield(); }
   std::lock_guard const lock{mutex_};
   if (!thread_.joinable()) { return; }
   parts_.deadlines.stop();
@@ -103,6 +109,7 @@ bool overdue_tasks::end_all_due() noexcept {
 }
 
 void overdue_tasks::end_cancelled(slot_address task, std::uint64_t generation) noexcept {
+  cancelling const here;
   // On a poisoned runtime, every open task has the error of the runtime already.
   if (parts_.faults.is_poisoned()) { return; }
   slot& one = parts_.tasks.at(task);
@@ -121,7 +128,7 @@ void overdue_tasks::end_cancelled(slot_address task, std::uint64_t generation) n
 
 void overdue_tasks::cancel_on_stop(void* self, slot_address task,
                                    std::uint64_t generation) noexcept {
-  in_stop_callback const inside;
+  cancelling const here;
   auto& me = *static_cast<overdue_tasks*>(self);
   auto const answer = request_cancel(me.parts_.tasks.at(task), generation);
   if (answer == cancel_answer::will_not_run) { me.end_cancelled(task, generation); }
