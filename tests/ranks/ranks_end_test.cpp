@@ -16,6 +16,8 @@
 #include <flotilla/detail/wait_interruption.hpp>
 
 #include "ranks/ranks_fixture.hpp"
+#include "support/eventually.hpp"
+#include "support/hold.hpp"
 
 namespace flotilla::test {
 namespace {
@@ -213,6 +215,29 @@ TEST(RanksEnd, FlowsRefuseTasksAfterTheEnd) {
     });
   }
   for (std::thread& each : threads) { each.join(); }
+}
+
+// regression: the second of two threads returned while tasks ran, and could close the transport
+TEST(RanksEnd, EachThreadThatFinishesWaitsForTheTasks) {
+  expect_on_ranks(2, {}, [](rank_program& here) {
+    latch inside, go_on;
+    std::atomic<int> returned{0};
+    here.rt.post(host_task([&] {
+      inside.open();
+      go_on.wait();
+    }));
+    auto const finish = [&] {
+      here.all.finish();
+      ++returned;
+    };
+    std::thread first{finish}, second{finish};
+    EXPECT_TRUE(eventually([&] { return inside.is_open(); }));
+    std::this_thread::sleep_for(std::chrono::milliseconds{50});
+    EXPECT_EQ(returned, 0);
+    go_on.open();
+    first.join();
+    second.join();
+  });
 }
 
 // requirement: calls that cannot return inside `exclusive` are refused

@@ -6,9 +6,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -28,6 +30,16 @@
 #include "support/eventually.hpp"
 #include "support/thrown.hpp"
 #include "unit/isolation/isolated_fixture.hpp"
+
+// The process to which a test counts signals that are sent by its number.
+static std::atomic<pid_t> watched_process{0};
+static std::atomic<int> signals_by_number{0};
+
+/// Replaces the function of the C library in this program.
+extern "C" int kill(pid_t process, int signal) noexcept {
+  if (process == watched_process) { ++signals_by_number; }
+  return static_cast<int>(::syscall(SYS_kill, process, signal));
+}
 
 namespace flotilla::isolated {
 namespace {
@@ -72,6 +84,17 @@ TEST(WorkerTest, AnswersAndEndsWithItsObject) {
   worker->lose(CUDA_ERROR_LAUNCH_FAILED, "the test is over");
   worker->wait_for_end();
   EXPECT_NE(::kill(pid, 0), 0) << "the process is reaped";
+}
+
+// regression: SIGKILL was sent to the number of a process that had been reaped, and that another
+// process may have by then
+TEST(WorkerTest, AReapedWorkerGetsNoSignal) {
+  auto worker = start();
+  watched_process = worker->pid();
+  worker->crash();
+  worker->wait_for_end();
+  worker->lose(CUDA_ERROR_LAUNCH_FAILED, "once more");
+  EXPECT_EQ(signals_by_number, 0);
 }
 
 // requirement
