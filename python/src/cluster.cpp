@@ -79,7 +79,7 @@ void cluster_core::fail(std::string const& why) noexcept {
 }
 
 void cluster_core::close() {
-  if (held_ == nullptr) { return; }
+  if (held_ == nullptr && !is_closing_) { return; }
   if (owner_->is_in_child()) {
     throw used_after_fork("close(): the parent of this process made the cluster");
   }
@@ -104,10 +104,13 @@ void cluster_core::close() {
   while (calls_ != 0) { waiting.sleep(); }
   owner_->note_wait();
   std::unique_ptr<cluster> ending = std::move(held_);
+  {
+    nb::gil_scoped_release const released;
+    ending.reset();
+  }
+  // Last: until here, the end of the runtime finds this cluster, and waits.
   auto& all = open_clusters();
   all.erase(std::remove(all.begin(), all.end(), self), all.end());
-  nb::gil_scoped_release const released;
-  ending.reset();
 }
 
 void cluster_core::abandon() noexcept {

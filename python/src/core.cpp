@@ -119,9 +119,11 @@ void runtime_core::close() {
   while (calls_ != 0) { waiting.sleep(); }
   destroy_late(late_.size());
   for_each_part([](owned_part& each) { return each.free(); });
+  // Another thread may have taken a part before, and end it now.
+  while (calls_ != 0) { waiting.sleep(); }
   is_freed_ = true;
+  release_collected();  // it may remove the last part
   if (parts_.empty()) { end(); }
-  release_collected();
 }
 
 void runtime_core::close_all() noexcept {

@@ -80,6 +80,18 @@ class runtime_core : public std::enable_shared_from_this<runtime_core> {
   [[nodiscard]] bool is_in_child() const noexcept;
   [[nodiscard]] error_handler const& on_error() const noexcept { return on_error_; }
 
+  /// While it exists, `close` does not end the runtime.
+  class busy_call {
+   public:
+    explicit busy_call(runtime_core& core) : core_{core.shared_from_this()} { ++core_->calls_; }
+    busy_call(busy_call const&) = delete;
+    busy_call& operator=(busy_call const&) = delete;
+    ~busy_call() { --core_->calls_; }
+
+   private:
+    std::shared_ptr<runtime_core> const core_;
+  };
+
   /// Calls `function` without the GIL. `close` waits until all such calls have returned. An
   /// exception of a signal handler, such as that of Ctrl-C, ends the waits inside `function`.
   template <class F>
@@ -118,16 +130,6 @@ class runtime_core : public std::enable_shared_from_this<runtime_core> {
   void remove(owned_part& part) noexcept;
 
  private:
-  class busy_call {
-   public:
-    explicit busy_call(runtime_core& core) : core_{core.shared_from_this()} { ++core_->calls_; }
-    busy_call(busy_call const&) = delete;
-    busy_call& operator=(busy_call const&) = delete;
-    ~busy_call() { --core_->calls_; }
-
-   private:
-    std::shared_ptr<runtime_core> const core_;
-  };
   [[noreturn]] static void refuse_closed();
   /// Calls visit(part) for each part. Forgets the parts for which it returns true.
   template <class Visit>

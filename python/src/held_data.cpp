@@ -144,9 +144,11 @@ void held_data::set_write_back(bool on) {
 
 void held_data::end_state() noexcept {
   if (state_ == nullptr) { return; }
+  runtime_core& owner = *flow_->owner();
+  // `close` of the runtime waits for this call, because it no longer finds the state here.
+  runtime_core::busy_call const busy{owner};
   datum_pointer state = std::move(state_);
   data_memory memory = std::move(memory_);
-  runtime_core& owner = *flow_->owner();
   if (owner.is_in_child()) {  // no thread of the runtime exists here, so nothing can end
     static_cast<void>(state.release());
     static_cast<void>(memory.array.release());

@@ -251,3 +251,25 @@ def test_bad_tiles_are_refused(flow):
     del part
     tiles.close()
     assert x.get().shape == (2, 3)
+
+
+# regression: close() freed the runtime while another thread ended data that it had taken out
+def test_data_end_on_another_thread_while_the_runtime_closes(image):
+    for _ in range(30):
+        rt = fl.Runtime("cpu:1")
+        flow = fl.Flow(rt)
+        x = flow.data(ones(1 << 10), label="x")
+        inside, go_on = threading.Event(), threading.Event()
+
+        def function(_, inside=inside, go_on=go_on):
+            inside.set()
+            go_on.wait()
+
+        last = flow.submit_host(function, fl.write(x))
+        assert inside.wait(60)
+        ending = threading.Thread(target=x.close)
+        ending.start()
+        threading.Timer(0.005, go_on.set).start()
+        rt.close()
+        ending.join()
+        last.wait()
