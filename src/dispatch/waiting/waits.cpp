@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/pause.hpp"
+#include "base/process_end.hpp"
 #include "dispatch/task/callable_frame.hpp"
 #include "dispatch/waiting/wait_predictor.hpp"
 
@@ -107,7 +108,9 @@ void any_wait::idle(backoff& state, waiter::deadline until) const {
 
 bool idle_wait::done() noexcept {
   runtime_parts const& shared = waiter_.with().shared;
-  if (shared.faults.is_poisoned()) { return !shared.on_host.any(); }
+  if (shared.faults.is_poisoned()) {  // see task_query::has_ended
+    return !shared.on_host.any() || base::this_thread_ends_process();
+  }
   // A search reads all slots. So search again only after the task that the last search found has
   // ended.
   if (!open_ || !shared.tasks.is_open_since(*open_, epoch_)) {
