@@ -14,6 +14,7 @@
 #include <flotilla/error/error.hpp>
 
 #include "base/log.hpp"
+#include "base/refusal.hpp"
 #include "base/system_error.hpp"
 #include "driver/cpu_devices.hpp"
 #include "driver/library.hpp"
@@ -39,6 +40,14 @@ int end_of_socket(char const* call) {
   return 1;
 }
 
+/// The answer to a call that was refused: what the CPU driver has noted about it, or nothing.
+message_writer reason_of(CUresult status, std::span<std::byte> room) {
+  message_writer made{room};
+  std::string const why = base::take_refusal(static_cast<int>(status));
+  made.put_bytes(why.data(), why.size());
+  return made;
+}
+
 [[noreturn]] void serve(channel& on, worker_parts& parts) {
   channel_server end{on};
   executor calls{parts};
@@ -48,6 +57,7 @@ int end_of_socket(char const* call) {
     CUresult status = CUDA_ERROR_OPERATING_SYSTEM;
     try {
       status = calls.run(request, out);
+      if (status != CUDA_SUCCESS) { out = reason_of(status, end.room()); }
     } catch (std::bad_alloc const&) {
       status = CUDA_ERROR_OUT_OF_MEMORY;
     } catch (std::exception const& why) { base::log(log_level::error, why.what()); }

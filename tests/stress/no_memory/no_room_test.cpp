@@ -28,6 +28,7 @@
 #include "support/application.hpp"
 #include "support/child.hpp"
 #include "support/contract_test.hpp"
+#include "support/inside.hpp"
 
 namespace flotilla::test {
 namespace {
@@ -248,10 +249,15 @@ TEST_P(NoRoom, KernelsOfCpuDevicesNeedNoMemory) {
                   busy.rt.submit(busy.program.add.with_shape({100'000}, {1})(sum->buffer(), 1u),
                                  {.device = device});
               while (batches() == before) { busy.rt.pump(); }
-              allocations.start(1, failing::from_then_on);
-              busy.held.release();
-              std::this_thread::sleep_for(50ms);  // without any call that could need memory
-              allocations.stop();
+              std::this_thread::sleep_for(20ms);  // a worker that was asked for begins
+              {
+                // Without a pass, which could need memory: a worker may be at the end of its own.
+                context::lease const lease = inside(busy.rt).devices[0].gate().take();
+                allocations.start(1, failing::from_then_on);
+                busy.held.release();
+                std::this_thread::sleep_for(50ms);
+                allocations.stop();
+              }
               large.wait();
               bool const is_right = sum->read() == 100'000;
               sum.reset();  // the runtime must end last

@@ -15,6 +15,7 @@
 
 #include <flotilla/error/error.hpp>
 
+#include "base/driver_notes.hpp"
 #include "base/memory_file.hpp"
 #include "isolation/channel/sealed_memory.hpp"
 #include "isolation/owner/owner.hpp"
@@ -43,8 +44,9 @@ std::string use_device() {
     isolated::isolated_choice const choice{0, false};
     auto const api = isolated::isolate(driver::cpu_driver().api, {&choice, 1}, "").forwarding;
     CUcontext context = nullptr;
-    if (api->ctx_create(&context, 0, 0) != CUDA_SUCCESS) {
-      return "cuCtxCreate: " + api->recovery->reason(0);
+    if (CUresult const status = api->ctx_create(&context, 0, 0); status != CUDA_SUCCESS) {
+      return "cuCtxCreate: status " + std::to_string(status) + ": " + api->recovery->reason(0) +
+             base::take_driver_notes(status);
     }
     CUdeviceptr memory = 0;
     CUresult status = api->mem_alloc(&memory, 100000);

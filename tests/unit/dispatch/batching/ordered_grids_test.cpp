@@ -158,39 +158,6 @@ TEST_F(OrderedGrids, ResultsAreTheSameAsWithout) {
   EXPECT_EQ(results[0], results[1]);
 }
 
-// requirement: a step ends when its tasks have ended, although later steps are in the same grid
-TEST_F(OrderedGrids, EachStepEndsAsSoonAsItCan) {
-  for (bool const ordered : {true, false}) {
-    runtime rt = make(use_of(ordered));
-    test_program const program{rt};
-    host_buffer<std::uint32_t> words{rt, 2};
-    words[0] = 0, words[1] = 1;  // these launches end at once
-    auto const launch_of = [&](std::uint32_t* of) { return program.hold.with_shape({1}, {1})(of); };
-    for (int i = 0; i < 40; ++i) {  // during the first steps, the device makes the words
-      ticket const one = rt.submit(launch_of(words.data()));
-      rt.submit(launch_of(words.data()), {.after = {one}}).wait();
-    }
-    std::uint64_t const before = rt.counters(device).batches;
-    host_buffer<std::uint32_t> held{rt, 2};
-    held[0] = held[1] = 0;
-    ticket const begin = rt.submit(launch_of(words.data())),
-                 beside = rt.submit(launch_of(words.data()));
-    ticket const second = rt.submit(launch_of(words.data()), {.after = {begin, beside}});
-    ticket const third = rt.submit(launch_of(held.data()), {.after = {second, begin}});
-    ticket const last = rt.submit(launch_of(words.data()), {.after = {third, second}});
-    EXPECT_TRUE(
-        pumping(rt, [&] { return std::atomic_ref{held[0]}.load(std::memory_order_acquire) != 0; }));
-    if (ordered) {
-      EXPECT_TRUE(pumping(rt, [&] { return begin.ready() && beside.ready() && second.ready(); }));
-    }
-    EXPECT_FALSE(third.ready() || last.ready());
-    std::atomic_ref{held[1]}.store(1, std::memory_order_release);
-    last.wait();
-    EXPECT_TRUE(third.ready());
-    if (ordered) { EXPECT_EQ(rt.counters(device).batches - before, 1u) << "all are one grid"; }
-  }
-}
-
 // requirement: a cancelled task never enters a grid, and its successors do not run
 TEST_F(OrderedGrids, CancelledTasksDoNotRun) {
   for (unsigned cancelled = 0; cancelled < 6; ++cancelled) {
