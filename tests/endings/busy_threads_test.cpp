@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -199,6 +200,7 @@ struct where_callables_run {
   char const* name;
   unsigned devices;
   int workers;
+  bool continues = false;  // a continuation waits for each callable
 };
 
 void PrintTo(where_callables_run const& where, std::ostream* out) { *out << where.name; }
@@ -213,12 +215,16 @@ class BusyCallables : public BusyThreads,
       runtime_options{.devices = device_spec(where.devices), .workers = where.workers});
   std::thread{[&] {
     for (unsigned i = 0; i < where.devices; ++i) {
-      rt.post(
-          [held = make_capture()](task_context&) {
-            ++running_callables;
-            while (true) { std::this_thread::sleep_for(milliseconds{1}); }
-          },
-          {.device = device_ordinal{i}});
+      auto function = [held = make_capture()](task_context&) {
+        ++running_callables;
+        while (true) { std::this_thread::sleep_for(milliseconds{1}); }
+      };
+      task_options const where_to{.device = device_ordinal{i}};
+      if (where.continues) {
+        rt.submit(std::move(function), where_to).then([](std::exception_ptr) {});
+      } else {
+        rt.post(std::move(function), where_to);
+      }
     }
     // With workers, this thread must not run a callable instead of them.
     if (where.workers == 0) { rt.wait_idle(); }
@@ -237,7 +243,8 @@ TEST_P(BusyCallables, MayRunWhileTheProcessEnds) {
 INSTANTIATE_TEST_SUITE_P(threads, BusyCallables,
                          ::testing::Values(where_callables_run{"waiting_thread", 1, 0},
                                            where_callables_run{"worker", 1, 1},
-                                           where_callables_run{"worker_and_stand_in", 2, 1}),
+                                           where_callables_run{"worker_and_stand_in", 2, 1},
+                                           where_callables_run{"continuations", 2, 1, true}),
                          [](auto const& info) { return info.param.name; });
 
 // requirement: another thread may end the process

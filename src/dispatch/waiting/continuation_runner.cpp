@@ -17,7 +17,7 @@ bool continuation_runner::run() const {
     // A host task whose function runs even now ends by itself, and others run after it. A callable
     // that runs may use what its continuation destroys.
     auto const ends_later = [this](continuation_table::key const& task) {
-      return shared_.hosts.must_run(task.slot) || shared_.on_host.uses(task.slot);
+      return query_.runs_on_host(task.slot);
     };
     table.end_all(ends_later, [this](continuation_table::key const& task) {
       task_id id;

@@ -6,7 +6,6 @@
 
 #include <flotilla/error/error.hpp>
 
-#include "base/process_end.hpp"
 #include "dispatch/task/cancellation.hpp"
 
 namespace flotilla::dispatch {
@@ -43,10 +42,7 @@ bool task_query::has_ended(task_id const& id) const noexcept {
   // Check again: `end` may belong to a later task in the same slot. In that case this task has
   // ended.
   if (is_gone()) { return true; }
-  // A function that runs even then, or has begun, may use what the waiting thread owns. But a
-  // callable may never return while the process ends.
-  return shared_.faults.is_poisoned() && !shared_.hosts.must_run(id.slot) &&
-         (!shared_.on_host.uses(id.slot) || base::this_thread_ends_process());
+  return shared_.faults.is_poisoned() && !runs_on_host(id.slot);
 }
 
 bool task_query::cancel(task_id const& id) const {

@@ -11,6 +11,7 @@
 #include <flotilla/device/device.hpp>
 #include <flotilla/task/ticket.hpp>
 
+#include "base/process_end.hpp"
 #include "dispatch/device/runtime_parts.hpp"
 
 namespace flotilla::dispatch {
@@ -22,6 +23,14 @@ class task_query {
 
   /// Returns whether the task has ended, with or without an error. Cost: three loads.
   [[nodiscard]] bool has_ended(task_id const& id) const noexcept;
+  /// Returns whether a function or copy of the open task in this slot runs on the host, or must
+  /// run, although the runtime is poisoned: it may use what a waiting thread owns. Call it after
+  /// the look at the poison. A callable may never return while the process ends, so for the thread
+  /// that ends the process, no callable counts.
+  [[nodiscard]] bool runs_on_host(slot_address task) const noexcept {
+    return shared_.hosts.must_run(task) ||
+           (shared_.on_host.uses(task) && !base::this_thread_ends_process());
+  }
   /// Returns whether the task was launched or has ended.
   [[nodiscard]] bool was_launched(task_id const& id) const noexcept {
     return shared_.tasks.at(id.slot).end.load(std::memory_order_acquire) != 0;

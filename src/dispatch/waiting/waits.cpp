@@ -108,7 +108,7 @@ void any_wait::idle(backoff& state, waiter::deadline until) const {
 
 bool idle_wait::done() noexcept {
   runtime_parts const& shared = waiter_.with().shared;
-  if (shared.faults.is_poisoned()) {  // see task_query::has_ended
+  if (shared.faults.is_poisoned()) {  // see task_query::runs_on_host
     return !shared.on_host.any() || base::this_thread_ends_process();
   }
   // A search reads all slots. So search again only after the task that the last search found has

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: The flotilla authors
 // SPDX-License-Identifier: Apache-2.0
+#include "base/refusal.hpp"
 #include "isolation/calls/calls.hpp"
 #include "isolation/calls/forward.hpp"
 #include "isolation/calls/memory_use.hpp"
@@ -35,6 +36,8 @@ CUresult CUDAAPI ctx_create(CUcontext* made, unsigned flags, CUdevice ordinal) {
   handle_bits const handle = remember(*on, object_kind::context, index, one);
   if (CUresult const answer = one.send(); answer != CUDA_SUCCESS) {
     forget_new(*on, object_kind::context, index);
+    // A context of a CPU device has threads, so the reason may be a limit of the worker process.
+    base::note_refusal(answer, one.in().text());
     return answer;
   }
   on->workers().learn(index);

@@ -6,7 +6,6 @@
 
 #include <flotilla/error/driver_status.hpp>
 
-#include "base/refusal.hpp"
 #include "driver/check.hpp"
 #include "isolation/owner/owner.hpp"
 
@@ -108,9 +107,6 @@ CUresult session::send() {
     // Nothing of the process can be used any more. Ending it now lets the successor begin earlier.
     worker_->report_fault(status, fault_text(found));
     return static_cast<CUresult>(worker_->lost().load());
-  }
-  if (found != CUDA_SUCCESS && used != 0) {  // what the worker's driver has noted
-    base::note_refusal(status, {reinterpret_cast<char const*>(answer.data()), used});
   }
   return found;
 }

@@ -44,7 +44,7 @@ int end_of_socket(char const* call) {
 message_writer reason_of(CUresult status, std::span<std::byte> room) {
   message_writer made{room};
   std::string const why = base::take_refusal(static_cast<int>(status));
-  made.put_bytes(why.data(), why.size());
+  made.put_text(why);
   return made;
 }
 
@@ -57,7 +57,7 @@ message_writer reason_of(CUresult status, std::span<std::byte> room) {
     CUresult status = CUDA_ERROR_OPERATING_SYSTEM;
     try {
       status = calls.run(request, out);
-      if (status != CUDA_SUCCESS) { out = reason_of(status, end.room()); }
+      if (status != CUDA_SUCCESS && out.size() == 0) { out = reason_of(status, end.room()); }
     } catch (std::bad_alloc const&) {
       status = CUDA_ERROR_OUT_OF_MEMORY;
     } catch (std::exception const& why) { base::log(log_level::error, why.what()); }
